@@ -413,17 +413,17 @@ def verify(
     engine.errors.ProgramFormatError: teach-prefetch: holds no StableHLO to compile again; ...
     """
     from engine.compiler.reading.own_compile import stored_answers
-    from engine.compiler.steering.compiled_plan import bench_of
-    from engine.compiler.steering.verify import DEFAULT, asked_by_plan
+    from engine.compiler.steering.outcome import compile_session
+    from engine.compiler.steering.verify import DEFAULT, request_by_plan
     from engine.compiler.steering.verify import verify as compiled
     from engine.compiler.toolchain.target import init_args
     from engine.workflows.capturing import answers_folder
 
     folder = answers_folder() if answers is None else Path(answers)
     options = dict(compiler_options or {})
-    bench = bench_of(program, stored_answers(program, folder, options, init_args()))
-    asked = DEFAULT if plan is None else asked_by_plan(bench, plan, lambda _: None)
-    return compiled(bench, asked)
+    session = compile_session(program, stored_answers(program, folder, options, init_args()))
+    request = DEFAULT if plan is None else request_by_plan(session, plan, lambda _: None)
+    return compiled(session, request)
 
 
 def tune(jitted: Any, *args: Any, hardware: str, **options: Any) -> Tuned:

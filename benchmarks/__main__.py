@@ -42,7 +42,7 @@ SECTIONS = {
     "exported": "exported",
     "soundness": "soundness",
     "tuning": "tuning",
-    "knobs": "knobs",
+    "program_options": "program_options",
     "sizes": "sizes",
     "cold": "cold",
     "report": "report",

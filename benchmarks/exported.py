@@ -20,8 +20,8 @@ from benchmarks.rows import RESULTS, SETS, Row, commit, keep, read, set_of
 from benchmarks.settings import Settings
 from engine.compiler.costs.observations import load_observations, observations_path
 from engine.compiler.reading.own_compile import stored_answers
-from engine.compiler.steering.compiled_plan import Bench, Outcome, bench_of
 from engine.compiler.steering.export import ORDERS, Steering, exports
+from engine.compiler.steering.outcome import CompileSession, Outcome, compile_session
 from engine.compiler.steering.tune import total
 from engine.compiler.steering.verify import best_export
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS
@@ -100,9 +100,9 @@ def _measured(name: str, solver: str, budget: Budget) -> Row:
     program = library.load_entry(entry)
     plan = solve(solver, program, budget)
     answers = stored_answers(program, answers_folder())
-    bench = bench_of(program, answers)
-    default = bench.full(DEFAULT_OPTIONS)
-    outcome = bench.full(_best(bench, plan).options)
+    session = compile_session(program, answers)
+    default = session.full(DEFAULT_OPTIONS)
+    outcome = session.full(_best(session, plan).options)
     planned = simulate(program, plan).latency_s * program.hardware.clock_hz
     return {
         "set": set_of(name),
@@ -115,9 +115,9 @@ def _measured(name: str, solver: str, budget: Budget) -> Row:
     }
 
 
-def _best(bench: Bench, plan: Plan) -> Steering:
-    """The best export in the first of the orders, with either setting of each knob."""
-    return best_export(bench, exports(bench.program, plan)[:: len(ORDERS)], lambda _: None)
+def _best(session: CompileSession, plan: Plan) -> Steering:
+    """The best export in the first of the orders, with each of the pass options."""
+    return best_export(session, exports(session.program, plan)[:: len(ORDERS)], lambda _: None)
 
 
 def _predicted(program: Program, outcome: Outcome) -> float:

@@ -29,7 +29,7 @@ from engine.program.library import SampleEntry
 from engine.program.model import Program
 
 OF_OUR_PLANS = ("plan-", "best-")
-"""How names of compiles of exported plans begin; the others try knobs, chance, or single costs."""
+"""How names of compiles of exported plans begin; others try options, chance, single costs."""
 
 FITS = {"others": "by all other compiles", "before": "by those before it"}
 """The keys of a row that hold a relative error, and what the fit was to."""

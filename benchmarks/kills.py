@@ -121,7 +121,7 @@ def _tune(folder: Path) -> list[str]:
     use_cpu_here()
     source, path = Source("small", Target("tpu-v5e"), small()), folder / "small.json.gz"
     save(capture_stablehlo(source, capturing(compiles=1)), path)
-    little = ("--compiles", 3, "--seconds", 20, "--no-knobs", "--no-baseline")
+    little = ("--compiles", 3, "--seconds", 20, "--no-program-options", "--no-baseline")
     return _engine("tune", path, *little, "--answers", folder / "a", "-o", folder / "flags.json")
 
 

@@ -2,9 +2,9 @@
 
 For every contested program, of the samples, of those held out and of the real ones, those of fewest
 instructions first, three searches with as many whole compiles each: `tune`, of placement alone
-(`--no-knobs`) but for the real ones; knobs and random rules, of which the simulator chooses by
-early stops (`tune`'s own baseline); and, but for the real ones, the first knobs and random rules
-that come, all compiled.
+(`--no-program-options`) but for the real ones; pass options and random rules, of which the
+simulator chooses by early stops (`tune`'s own baseline); and, but for the real ones, the first pass
+options and random rules that come, all compiled.
 Gains are of the compiler's cycles, stalls and prices against its default. Rows go to
 `docs/results/tuning.json` as soon as a program is done; what the compiler answered is cached, so a
 broken run goes on.
@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from benchmarks.rows import REAL_SETS, RESULTS, Row, commit, keep, read, set_of
 from benchmarks.settings import Settings
 from engine.compiler.reading.own_compile import stored_answers
-from engine.compiler.steering.candidates import knobs, random_rules
-from engine.compiler.steering.compiled_plan import Bench, bench_of
+from engine.compiler.steering.candidates import pass_option_candidates, random_rules
+from engine.compiler.steering.outcome import CompileSession, compile_session
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS
@@ -34,8 +34,8 @@ COMPILES = 12
 SECONDS = 1800.0
 WAYS = {
     "ours": "tune",
-    "chosen": "random rules and knobs, chosen by the simulator",
-    "plain": "random rules and knobs as they come",
+    "chosen": "random rules and options, chosen by the simulator",
+    "plain": "random rules and options as they come",
 }
 """The keys of a row that may hold a gain, and how it was searched for."""
 
@@ -93,18 +93,18 @@ def _row(name: str, seconds: float, seed: int) -> Row:
         seconds=seconds,
         seed=seed,
         folder=answers_folder(),
-        has_knobs=title in REAL_SETS,
+        has_program_options=title in REAL_SETS,
         note=lambda text: print(f"{name}: {text}", flush=True),
     )
     took_s = time.monotonic() - began
     plain = {}
     if title not in REAL_SETS:
-        bench = bench_of(program, stored_answers(program, answers_folder()))
-        plain = {"plain": _as_they_come(bench, tuned.compiles, seed)}
+        session = compile_session(program, stored_answers(program, answers_folder()))
+        plain = {"plain": _as_they_come(session, tuned.compiles, seed)}
     return {
         "set": title,
         "ours": tuned.verdict.improvement,
-        "knobs": tuned.knob_improvement,
+        "knobs": tuned.program_improvement,
         "predicted": tuned.verdict.predicted_improvement,
         "chosen": tuned.random_improvement or 0.0,
         **plain,
@@ -117,15 +117,17 @@ def _row(name: str, seconds: float, seed: int) -> Row:
     }
 
 
-def _as_they_come(bench: Bench, compiles: int, seed: int) -> float:
-    """The best gain of the knobs and of random rules, with the default `compiles` in all."""
+def _as_they_come(session: CompileSession, compiles: int, seed: int) -> float:
+    """The best gain of the pass options and of random rules, with the default `compiles` in all."""
     numbers = range(compiles)
-    candidates = [*knobs(), *(random_rules(seed, number) for number in numbers)][: compiles - 1]
-    default = total(bench.full(DEFAULT_OPTIONS))
+    candidates = [*pass_option_candidates(), *(random_rules(seed, number) for number in numbers)][
+        : compiles - 1
+    ]
+    default = total(session.full(DEFAULT_OPTIONS))
     best = default
     for candidate in candidates:
         try:
-            best = min(best, total(bench.full(candidate.steering.options)))
+            best = min(best, total(session.full(candidate.steering.options)))
         except CompilerError as error:
             print(f"{candidate.steering.title}: {error}", flush=True)
     return 1.0 - best / default

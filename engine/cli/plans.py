@@ -20,7 +20,7 @@ from engine.program.model import Program
 from engine.program.proof import is_optimal
 from engine.program.provenance import has_compiled_plan
 from engine.solvers import Budget, solve
-from engine.solvers.registry import floor_plan, refuse_bad_budget
+from engine.solvers.registry import first_plan, refuse_bad_budget
 
 
 def add_parser(commands: Any) -> None:
@@ -85,7 +85,7 @@ def _known_s(options: argparse.Namespace, program: Program) -> float:
     """Latency of the given plan, or of the best that is there at once, XLA's among them."""
     if options.plan is not None:
         return simulate(*load_valid_plan(options)).latency_s
-    plans = [floor_plan(program, Budget(options.seconds))]
+    plans = [first_plan(program, Budget(options.seconds))]
     if has_compiled_plan(program):
         plans.append(solve("xla_compiled", program))
     return min(simulate(program, plan).latency_s for plan in plans)

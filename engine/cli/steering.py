@@ -17,9 +17,9 @@ from engine.program import library
 from engine.workflows.capturing import SOLVERS, answers_folder
 
 if TYPE_CHECKING:
-    from engine.compiler.steering.compiled_plan import Bench
     from engine.compiler.steering.flags_file import Flags
-    from engine.compiler.steering.verify import Asked, Placed, Placement, Verdict
+    from engine.compiler.steering.outcome import CompileSession
+    from engine.compiler.steering.verify import AimResult, EarlyResult, Request, Verdict
 
 SHOWN = 20
 """Placements that are listed for a person; `--json` has all."""
@@ -61,9 +61,10 @@ def add_parser(commands: Any) -> None:
         "--plan", type=Path, action="append", default=[], metavar="plan.json", help="exported first"
     )
     parser.add_argument(
+        "--no-program-options",
         "--no-knobs",
         action="store_true",
-        help="placement alone, without settings that make another program",
+        help="placement alone, without options that make another program",
     )
     parser.add_argument(
         "--no-baseline", action="store_true", help="without as many random rules beside it"
@@ -154,7 +155,7 @@ def run_tune(options: argparse.Namespace) -> int:
         has_baseline=not options.no_baseline,
         keep=keep,
         compiler_options=read_flags(options.compiler_options),
-        has_knobs=not options.no_knobs,
+        has_program_options=not options.no_program_options,
     )
     keep(tuned.flags)
     lines = verdict_lines(tuned.verdict)
@@ -163,13 +164,13 @@ def run_tune(options: argparse.Namespace) -> int:
         + (f", and {tuned.captured} that the capture had made" if tuned.captured else "")
         + ("; the time ran out before more" if tuned.ran_out else "")
     )
-    if tuned.knob_improvement > 0:
+    if tuned.program_improvement > 0:
         lines.append(
-            f"knobs alone {tuned.knob_improvement:.2%}, placement in their program"
+            f"program options alone {tuned.program_improvement:.2%}, placement in their program"
             f" {tuned.placement_improvement:.2%} more"
         )
     if tuned.random_improvement is not None:
-        count = f"{tuned.random_compiles} of random rules and knobs alone"
+        count = f"{tuned.random_compiles} of random rules and options alone"
         lines.append(f"{count}: {tuned.random_improvement:.2%}")
     show(options, {**tuned.to_json(), "unestimated_share": unestimated_share(program)}, lines)
     warn_of_unestimated(program)
@@ -183,45 +184,45 @@ def run_verify(options: argparse.Namespace) -> int:
     """
     from engine.compiler.reading.own_compile import stored_answers
     from engine.compiler.steering import verify
-    from engine.compiler.steering.compiled_plan import bench_of
+    from engine.compiler.steering.outcome import compile_session
     from engine.compiler.toolchain.target import init_args, read_flags
 
     program = library.resolve(options.program)
     own = read_flags(options.compiler_options)
     answers = stored_answers(program, _answers_folder(options), own, init_args(), note)
-    usual = bench_of(program, answers)
-    asked, bench = _asked(usual, options.plan)
-    placed = verify.place(bench, asked, usual)
+    default = compile_session(program, answers)
+    request, session = _request(default, options.plan)
+    early = verify.early_result(session, request, default)
     share = {"unestimated_share": unestimated_share(program)}
     if options.early:
-        show(options, {**placed.to_json(), **share}, placed_lines(placed))
+        show(options, {**early.to_json(), **share}, early_lines(early))
     else:
-        for line in placed_lines(placed):
+        for line in early_lines(early):
             note(line)
-        verdict = verify.verify(bench, asked, usual)
+        verdict = verify.verify(session, request, default)
         show(options, {**verdict.to_json(), **share}, verdict_lines(verdict))
     warn_of_unestimated(program)
-    return EXIT_VIOLATION if placed.unknown_instructions else 0
+    return EXIT_VIOLATION if early.unknown_instructions else 0
 
 
-def _asked(usual: Bench, path: Path | None) -> tuple[Asked, Bench]:
-    """What a plan, a flags file, or neither asks of the compiler, and of which program.
+def _request(default: CompileSession, path: Path | None) -> tuple[Request, CompileSession]:
+    """What to compile for a plan, a flags file, or neither, and the session of which program.
 
-    Flags may hold settings that make another program than `usual` has; it is captured then.
+    Flags may hold options that make another program than `default` has; it is captured then.
     """
     from engine.compiler.steering import flags_file, verify
-    from engine.workflows.knob_search import program_under
+    from engine.workflows.program_search import program_under
 
     if path is None:
-        return verify.DEFAULT, usual
+        return verify.DEFAULT, default
     body = read_json(path)
     if not (isinstance(body, dict) and body.get("format") == flags_file.FORMAT):
-        return verify.asked_by_plan(usual, plan_from_json(body, str(path)), note), usual
+        return verify.request_by_plan(default, plan_from_json(body, str(path)), note), default
     given = flags_file.flags_from_json(body, str(path))
-    asked = verify.asked_by_flags(usual.program, given)
-    if not given.knobs:
-        return asked, usual
-    return asked, program_under(usual.program, usual.answers, given.knobs, note)[0]
+    request, options = verify.request_by_flags(default.program, given), given.program_options
+    if not options:
+        return request, default
+    return request, program_under(default.program, default.answers, options, note)[0]
 
 
 def verdict_lines(verdict: Verdict) -> list[str]:
@@ -254,32 +255,32 @@ def verdict_lines(verdict: Verdict) -> list[str]:
     return lines + _aim_lines(verdict)
 
 
-def placed_lines(placed: Placed) -> list[str]:
+def early_lines(early: EarlyResult) -> list[str]:
     """Early placements for a person: a prediction, then what became of the greatest aims."""
     line = (
-        f"{placed.title}: simulated {placed.predicted_cycles:,.0f} cycles, default"
-        f" {placed.predicted_default_cycles:,.0f}: {placed.predicted_improvement:.2%} fewer"
+        f"{early.title}: simulated {early.predicted_cycles:,.0f} cycles, default"
+        f" {early.predicted_default_cycles:,.0f}: {early.predicted_improvement:.2%} fewer"
     )
-    return [line, *_aim_lines(placed)]
+    return [line, *_aim_lines(early)]
 
 
-def _aim_lines(placed: Placed) -> list[str]:
+def _aim_lines(early: EarlyResult) -> list[str]:
     lines = []
-    if placed.realised is not None:
-        lines.append(f"{placed.realised:.1%} of the saving aimed at was placed as planned")
-    lines += placement_lines(placed.placements)
+    if early.realised is not None:
+        lines.append(f"{early.realised:.1%} of the saving aimed at was placed as planned")
+    lines += aim_result_lines(early.placements)
     lines += [
-        f"no instruction is called {n!r}: it does nothing" for n in placed.unknown_instructions
+        f"no instruction is called {n!r}: it does nothing" for n in early.unknown_instructions
     ]
     return lines
 
 
-def placement_lines(placements: Sequence[Placement]) -> list[str]:
+def aim_result_lines(results: Sequence[AimResult]) -> list[str]:
     """What was refused, the greatest saving first."""
-    refused = sorted((p for p in placements if p.reason), key=lambda p: -p.saving_s)
+    refused = sorted((r for r in results if r.reason), key=lambda r: -r.saving_s)
     lines = [
-        f"  refused {1 - p.realised:4.0%} of {p.saving_s * 1e6:9.3f} us:"
-        f" {', '.join(p.values)[:60]}: {p.reason}"
-        for p in refused[:SHOWN]
+        f"  refused {1 - r.realised:4.0%} of {r.saving_s * 1e6:9.3f} us:"
+        f" {', '.join(r.values)[:60]}: {r.reason}"
+        for r in refused[:SHOWN]
     ]
     return [*lines, f"  … and {len(refused) - SHOWN} more"] if len(refused) > SHOWN else lines

@@ -1,7 +1,7 @@
 """The solvers behind one protocol, and the one door through which plans leave them.
 
 A solver is a function `(program, budget) -> Plan`. `solve` runs it and lets only plans out that
-the checker has passed. `floor_plan` makes the plan that is there at once: a search that has found
+the checker has passed. `first_plan` makes the plan that is there at once: a search that has found
 nothing better by the end of its time, or did not come to its end, gives that one.
 """
 
@@ -84,7 +84,7 @@ class Solver:
 
     `uses_time`: more seconds can give a better plan. `package`: where it is of another package.
     `options`: the settings that it knows; None: it says so itself (those of other packages).
-    `has_floor`: it gives the plan of `floor_plan` where it has none that is better.
+    `falls_back`: it gives the plan of `first_plan` where it has none that is better.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Solver:
     uses_time: bool = False
     package: str = ""
     options: tuple[Option, ...] | None = ()
-    has_floor: bool = False
+    falls_back: bool = False
 
     def refuse_bad_options(self, given: Mapping[str, Any]) -> None:
         """Raises ConfigError for an option that there is not, and for a value of another kind."""
@@ -108,11 +108,11 @@ class Solver:
             if not is_of_kind:
                 raise ConfigError(f"{self.name}: {name} cannot be {value!r:.40}: {option.about}")
 
-    def wants_floor(self, budget: Budget) -> bool:
-        """Whether the plan of `floor_plan` may be given in place of the solver's own."""
+    def may_fall_back(self, budget: Budget) -> bool:
+        """Whether the plan of `first_plan` may be given in place of the solver's own."""
         own = {option.name for option in self.options or () if option.is_of_own}
         given = set(budget.options)
-        return self.has_floor and own.isdisjoint(given)
+        return self.falls_back and own.isdisjoint(given)
 
 
 def _advice(name: str, known: Mapping[str, Option]) -> str:
@@ -177,7 +177,7 @@ _OURS = (
         "an evolutionary search over action sequences",
         _late("evolution", "evolution"),
         uses_time=True,
-        has_floor=True,
+        falls_back=True,
     ),
     Solver(
         "local",
@@ -211,7 +211,7 @@ _OURS = (
             Option("simulations", (int,), "of a search, per move"),
             Option("trace", (str, PathLike), "a file for what the search saw", is_of_own=True),
         ),
-        has_floor=True,
+        falls_back=True,
     ),
     Solver(
         "portfolio",
@@ -237,25 +237,25 @@ def find(name: str) -> Solver:
     return SOLVERS[name]
 
 
-FLOOR = ("xla_like", "rounded", "greedy")
-"""Solvers that are quick on every program: `floor_plan` is the best of them. `rounded` is nearly
+FIRST = ("xla_like", "rounded", "greedy")
+"""Solvers that are quick on every program: `first_plan` is the best of them. `rounded` is nearly
 always that, and its first rounding takes no longer than `xla_like`; all of them together do."""
-FLOOR_S, FLOOR_SHARE = 0.5, 0.05
+FIRST_S, FIRST_SHARE = 0.5, 0.05
 """Seconds that they may take together, beside a share of the budget; then they are broken off."""
 
 
-def floor_plan(program: Program, budget: Budget) -> Plan:
+def first_plan(program: Program, budget: Budget) -> Plan:
     """The best plan that is there at once; `solver` says by whom. All slow at the worst."""
     begun = time.thread_time()
 
     def goes_on(share: float, message: str) -> bool:
         del share, message
         # By the processor: how good the plan is does not depend on what else the machine does.
-        is_early = time.thread_time() - begun < FLOOR_S + FLOOR_SHARE * budget.seconds
+        is_early = time.thread_time() - begun < FIRST_S + FIRST_SHARE * budget.seconds
         return is_early and budget.progress(0.0, "a first plan")
 
     best = SOLVERS["all_slow"].run(program, budget)
-    for name in FLOOR:
+    for name in FIRST:
         if goes_on(0.0, name):
             plan = SOLVERS[name].run(program, Budget(0.0, budget.seed, goes_on))
             best = _better(program, replace(plan, solver=name), best)
@@ -275,7 +275,7 @@ def solve(name: str, program: Program, budget: Budget | None = None) -> Plan:
 
     `counted_s`: those seconds that no report announced as not counted.
 
-    Where `floor_plan` is faster, its plan is returned under the name of the solver that made it;
+    Where `first_plan` is faster, its plan is returned under the name of the solver that made it;
     `notes` say who was `asked`, and `own_latency_s`, that of the asked solver's plan, or
     `ended_early`, why it has none. Raises UnknownNameError, ConfigError for an option that the
     solver does not know; SolverError if there is no plan, BrokenSolverError if the checker rejects
@@ -286,16 +286,16 @@ def solve(name: str, program: Program, budget: Budget | None = None) -> Plan:
     solver.refuse_bad_options(budget.options)
     begun, watch = time.perf_counter(), _Watch(budget.progress)
     budget = replace(budget, progress=watch.progress)
-    floor = floor_plan(program, budget) if solver.wants_floor(budget) else None
+    first = first_plan(program, budget) if solver.may_fall_back(budget) else None
     left_s = max(0.0, budget.seconds - (time.perf_counter() - begun))
     try:
-        own = solver.run(program, replace(budget, seconds=left_s) if floor else budget)
+        own = solver.run(program, replace(budget, seconds=left_s) if first else budget)
     except EndedEarlyError as error:
-        if floor is None:
+        if first is None:
             raise
-        plan = replace(floor, notes={**floor.notes, "asked": name, "ended_early": str(error)})
+        plan = replace(first, notes={**first.notes, "asked": name, "ended_early": str(error)})
     else:
-        plan = _judged(name, program, own, floor)
+        plan = _judged(name, program, own, first)
     seconds = time.perf_counter() - begun
     times = {"seconds": round(seconds, 3), "counted_s": round(seconds - watch.not_counted_s, 3)}
     notes = {**plan.notes, **times, "seed": budget.seed}
@@ -318,8 +318,8 @@ class _Watch:
         return self._progress(share, message)
 
 
-def _judged(name: str, program: Program, own: Plan, floor: Plan | None) -> Plan:
-    """A solver's own plan, or the floor where that is faster. Raises BrokenSolverError."""
+def _judged(name: str, program: Program, own: Plan, first: Plan | None) -> Plan:
+    """A solver's own plan, or the first where that is faster. Raises BrokenSolverError."""
     violation = check(program, own)
     if violation is not None:
         raise BrokenSolverError(
@@ -327,6 +327,6 @@ def _judged(name: str, program: Program, own: Plan, floor: Plan | None) -> Plan:
             f" {violation.message}"
         )
     own_s = simulate(program, own).latency_s
-    if floor is None or own_s <= simulate(program, floor).latency_s:
+    if first is None or own_s <= simulate(program, first).latency_s:
         return replace(own, solver=name)
-    return replace(floor, notes={**floor.notes, "asked": name, "own_latency_s": own_s})
+    return replace(first, notes={**first.notes, "asked": name, "own_latency_s": own_s})

@@ -15,12 +15,12 @@ from engine.compiler.capture.capture import capture
 from engine.compiler.costs.observations import observations_of
 from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import stored_answers
-from engine.compiler.steering.compiled_plan import Bench, bench_of
 from engine.compiler.steering.export import Aim, aims
 from engine.compiler.steering.flags_file import INIT_ARGS_NOTE, Flags
-from engine.compiler.steering.knobs import Setting
+from engine.compiler.steering.outcome import CompileSession, compile_session
+from engine.compiler.steering.program_options import ProgramOption
 from engine.compiler.steering.tune import PlanFn, Trial, TuneLog, Tuning, total
-from engine.compiler.steering.verify import Verdict, asked_by_flags, verify
+from engine.compiler.steering.verify import Verdict, request_by_flags, verify
 from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.target import Target, init_args
 from engine.errors import EngineError, UsageError
@@ -30,25 +30,25 @@ from engine.program.model import Program
 from engine.program.prices import is_measured
 from engine.solvers import Budget, solve
 from engine.workflows.capturing import SOLVERS, answers_folder, capturing, solver_names
-from engine.workflows.knob_search import (
-    KnobSearch,
+from engine.workflows.program_search import (
+    ProgramSearch,
     Tried,
     program_under,
-    random_settings,
-    search_knobs,
+    random_program_options,
+    search_program_options,
 )
 
-KNOB_PART = 3
-"""One in so many whole compiles may go to settings that make another program."""
+PROGRAM_PART = 3
+"""One in so many whole compiles may go to program options, which make another program."""
 
-KNOB_SHARE = 0.35
-"""The share of the search's seconds after which no more settings are tried."""
+PROGRAM_SHARE = 0.35
+"""The share of the search's seconds after which no more program options are tried."""
 
 CAPTURE_COMPILES = 2
-"""Whole compiles, beside the default's, to capture the program of a setting."""
+"""Whole compiles, beside the default's, to capture the program that an option makes."""
 
 BEST_SHARE = 0.65
-"""The share of what is left for placement under the best setting; the second gets the rest."""
+"""The share of what is left for placement under the best option; the second gets the rest."""
 
 OWN_SHARE = 0.5
 """The search's share of the seconds. The baseline gets the rest, or as long as the search took if
@@ -62,11 +62,11 @@ class Tuned:
     `flags`: ready to save; they aim at what the compiler placed. Where nothing beat the default
     they hold no option. `compiles`: whole compiles of the search, the default's among them.
     `captured`: those that the program's capture had made already, among which it chose too.
-    `ran_out`: the seconds were used up before the compiles. `knob_improvement`: what the
-    settings that make another program gain alone, of what the answer gains; `tried_knobs`: those
-    that were compiled whole.
+    `ran_out`: the seconds were used up before the compiles. `program_improvement`: what
+    the program options gain alone, of what the result gains; `tried_program_options`: those that
+    were compiled whole.
     `random_improvement`, `random_options`: the best of `random_compiles` whole compiles, the
-    default's among them, of knobs and random rules alone: as many, unless there was no time for
+    default's among them, of random options and rules alone: as many, unless there was no time for
     more. `random_improvement` is None where there were none, as without a baseline.
     """
 
@@ -78,13 +78,13 @@ class Tuned:
     random_options: Mapping[str, str] | None
     captured: int = 0
     ran_out: bool = False
-    knob_improvement: float = 0.0
-    tried_knobs: tuple[Tried, ...] = ()
+    program_improvement: float = 0.0
+    tried_program_options: tuple[Tried, ...] = ()
 
     @property
     def placement_improvement(self) -> float:
-        """What placement gained beyond the knobs, as a share of the default's cycles too."""
-        return self.verdict.improvement - self.knob_improvement
+        """What placement gained beyond that, as a share of the default's cycles too."""
+        return self.verdict.improvement - self.program_improvement
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain JSON data."""
@@ -93,11 +93,11 @@ class Tuned:
             **self.verdict.to_json(),
             "compiles": self.compiles,
             "captured": self.captured,
-            "knob_improvement": self.knob_improvement,
+            "program_improvement": self.program_improvement,
             "placement_improvement": self.placement_improvement,
-            "tried_knobs": [
-                {"options": dict(one.setting.options), "total_cycles": one.total}
-                for one in self.tried_knobs
+            "tried_program_options": [
+                {"options": dict(one.option.flags), "total_cycles": one.total}
+                for one in self.tried_program_options
             ],
             "ran_out": self.ran_out,
             "random_compiles": self.random_compiles,
@@ -119,7 +119,7 @@ def tune_program(
     has_baseline: bool = True,
     keep: Callable[[Flags], None] = lambda _: None,
     compiler_options: Mapping[str, str] = MappingProxyType({}),
-    has_knobs: bool = True,
+    has_program_options: bool = True,
 ) -> Tuned:
     """Search for options that make the compiler's own total smaller; minutes to hours.
 
@@ -129,8 +129,8 @@ def tune_program(
     gets every options that are better than all before, as soon as they are compiled.
     `compiler_options`: flags of the user's on top of those that the program was captured with; like
     `LIBTPU_INIT_ARGS` in the environment they hold for every compile, and gains count against the
-    default under them. `has_knobs`: settings that make another program are searched first; not for
-    a program with measured prices, which no other program has. Raises
+    default under them. `has_program_options`: options that make another program are
+    searched first; not for a program with measured prices, which no other program has. Raises
     UnknownNameError for an unknown solver, before anything is compiled, ProgramFormatError where
     the program cannot be compiled again, CompilerError, UsageError.
     """
@@ -139,15 +139,15 @@ def tune_program(
     folder = answers_folder() if folder is None else folder
     plan_fn = planner(solver) if isinstance(solver, str) else solver
     answers = stored_answers(program, folder, dict(compiler_options), init_args(), note)
-    bench = bench_of(program, answers)
+    session = compile_session(program, answers)
     begun = time.monotonic()
     end = begun + seconds * (OWN_SHARE if has_baseline else 1.0)
-    usual = _Place(bench, None, total(bench.full({})), _earlier(program))
-    search = _Search(program, usual, seed, plan_fn, note, folder, keep)
-    if has_knobs and is_measured(program):
-        note("its prices are measured: settings that make another program are left out")
-    elif has_knobs:
-        search.try_knobs(compiles // KNOB_PART, begun + KNOB_SHARE * (end - begun))
+    own = _Variant(session, None, total(session.full({})), _earlier(program))
+    search = _Search(program, own, seed, plan_fn, note, folder, keep)
+    if has_program_options and is_measured(program):
+        note("its prices are measured: options that make another program are left out")
+    elif has_program_options:
+        search.try_program_options(compiles // PROGRAM_PART, begun + PROGRAM_SHARE * (end - begun))
     search.place_values(compiles, end, plans)
     now = time.monotonic()
     baseline = None
@@ -157,21 +157,21 @@ def tune_program(
 
 
 @dataclass(frozen=True)
-class _Place:
-    """One program in which placement is tuned: the user's, or what a setting makes of it.
+class _Variant:
+    """One program in which placement is tuned: the user's, or what a program option makes of it.
 
     `default_total`: cycles and stalls of its own default placement. `earlier`: what its costs were
     fitted to.
     """
 
-    bench: Bench
-    setting: Setting | None
+    session: CompileSession
+    option: ProgramOption | None
     default_total: float
     earlier: Sequence[Observation] = ()
 
     @property
     def options(self) -> Mapping[str, str]:
-        return {} if self.setting is None else self.setting.options
+        return {} if self.option is None else self.option.flags
 
 
 @dataclass(frozen=True)
@@ -191,53 +191,53 @@ class _Search:
     """
 
     program: Program
-    usual: _Place
+    own: _Variant
     seed: int
     plan_fn: PlanFn
     note: Callable[[str], None]
     folder: Path
     keep: Callable[[Flags], None]
-    knobs: KnobSearch | None = None
-    runs: list[tuple[_Place, Tuning]] = field(default_factory=list)
+    program_search: ProgramSearch | None = None
+    runs: list[tuple[_Variant, Tuning]] = field(default_factory=list)
     num_captures: int = 0
-    best: tuple[_Place, Trial | None] = field(init=False)
+    best: tuple[_Variant, Trial | None] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.best = self.usual, None
+        self.best = self.own, None
 
     @property
     def num_captured(self) -> int:
         """Whole compiles that the capture of the user's program had made."""
-        return sum(run.num_captured for place, run in self.runs if place is self.usual)
+        return sum(run.num_captured for variant, run in self.runs if variant is self.own)
 
     @property
     def num_compiles(self) -> int:
         """Whole compiles so far, the default's among them, the capture's of the program not."""
-        tried = 0 if self.knobs is None else len(self.knobs.tried)
+        tried = 0 if self.program_search is None else len(self.program_search.tried)
         placed = sum(run.num_compiles - 1 for _, run in self.runs)
         return 1 + tried + self.num_captures + placed
 
-    def try_knobs(self, compiles: int, deadline: float) -> None:
-        """Search the settings that make another program, if there is time for two compiles."""
+    def try_program_options(self, compiles: int, deadline: float) -> None:
+        """Search the program options, if there is time for two compiles."""
         if compiles < 1:
             return
-        whole_s = self.usual.bench.full({}).seconds
+        whole_s = self.own.session.full({}).seconds
         if deadline - time.monotonic() < 2 * whole_s:
-            self.note(f"no time for knobs: a whole compile takes {whole_s:.0f} s")
+            self.note(f"no time for program options: a whole compile takes {whole_s:.0f} s")
             return
-        answers = self.usual.bench.answers
-        self.knobs = search_knobs(
+        answers = self.own.session.answers
+        self.program_search = search_program_options(
             answers,
-            self.usual.default_total,
+            self.own.default_total,
             compiles=compiles,
             deadline=deadline,
             note=self.note,
         )
-        for one in self.knobs.better[:1]:
-            self._better(_Place(one.bench, one.setting, one.total), None)
+        for one in self.program_search.better[:1]:
+            self._better(_Variant(one.session, one.option, one.total), None)
 
     def place_values(self, compiles: int, deadline: float, plans: Sequence[Plan]) -> None:
-        """Tune the placement in the programs of the best two settings, the default among them.
+        """Tune the placement in the programs of the best two options, the default among them.
 
         In the user's own program in place of the last one, if that cannot be captured.
         """
@@ -245,23 +245,23 @@ class _Search:
         left = compiles - self.num_compiles - _captures(wanted)
         for number, one in enumerate(wanted):
             is_last = number == len(wanted) - 1
-            place = self.usual if one is None else self._captured(one)
-            if place is None and is_last:
-                place = self.usual
-            if place is None:
+            variant = self.own if one is None else self._captured(one)
+            if variant is None and is_last:
+                variant = self.own
+            if variant is None:
                 continue
             now = time.monotonic()
             until = deadline if is_last else now + BEST_SHARE * (deadline - now)
             fresh = left if is_last else round(BEST_SHARE * left)
             left -= fresh
-            self._tune(place, 1 + fresh, until, plans if place is self.usual else ())
+            self._tune(variant, 1 + fresh, until, plans if variant is self.own else ())
 
     def _wanted(self, left: int, has_plans: bool) -> list[Tried | None]:
         """The best two programs, None being the user's own, as far as `left` compiles go.
 
         Each takes one besides its capture. Plans of the user's are for the own program.
         """
-        better = () if self.knobs is None else self.knobs.better
+        better = () if self.program_search is None else self.program_search.better
         choices: list[list[Tried | None]] = [[*better, None][:2], [*better[:1]]]
         if has_plans:
             choices = [[*better[:1], None]]
@@ -270,31 +270,33 @@ class _Search:
                 return wanted
         return [None]
 
-    def _captured(self, one: Tried) -> _Place | None:
-        """The program of a setting with fitted costs; None where it cannot be captured."""
-        before = self.usual.bench.answers
+    def _captured(self, one: Tried) -> _Variant | None:
+        """The program of an option with fitted costs; None where it cannot be captured."""
+        before = self.own.session.answers
         try:
-            bench, seen = program_under(self.program, before, one.setting.options, self.note)
+            session, seen = program_under(self.program, before, one.option.flags, self.note)
         except EngineError as error:
-            self.note(f"{one.setting.title}: {error}")
+            self.note(f"{one.option.title}: {error}")
             return None
         self.num_captures += CAPTURE_COMPILES
-        place = _Place(bench, one.setting, total(bench.full({})), seen)
-        if self.best[0].setting is one.setting:
+        variant = _Variant(session, one.option, total(session.full({})), seen)
+        if self.best[0].option is one.option:
             # Its own costs may say that the user's default is faster after all.
-            self.best = min((place, None), (self.usual, None), key=lambda b: self._total(*b))
-            if self.best[0] is self.usual:
+            self.best = min((variant, None), (self.own, None), key=lambda b: self._total(*b))
+            if self.best[0] is self.own:
                 self.keep(self.flags)
-        return place
+        return variant
 
-    def _tune(self, place: _Place, compiles: int, deadline: float, plans: Sequence[Plan]) -> None:
-        if place.setting is not None:
-            self.note(f"placement under {place.setting.title}")
-        answers = place.bench.answers
-        identity = f"{content_hash(place.bench.program)}{answers.target}"
+    def _tune(
+        self, variant: _Variant, compiles: int, deadline: float, plans: Sequence[Plan]
+    ) -> None:
+        if variant.option is not None:
+            self.note(f"placement under {variant.option.title}")
+        answers = variant.session.answers
+        identity = f"{content_hash(variant.session.program)}{answers.target}"
         digest = hashlib.sha256(answers.stablehlo + identity.encode()).hexdigest()[:16]
         run = Tuning(
-            place.bench,
+            variant.session,
             compiles,
             deadline,
             self.seed,
@@ -302,87 +304,88 @@ class _Search:
             self.note,
             TuneLog(self.folder / f"tuning-{digest}.json"),
             plans=plans,
-            earlier=place.earlier,
-            keep=lambda trial: self._better(place, trial),
+            earlier=variant.earlier,
+            keep=lambda trial: self._better(variant, trial),
         )
-        self.runs.append((place, run))
-        self._better(place, None)
+        self.runs.append((variant, run))
+        self._better(variant, None)
         run.run()
-        self._better(place, run.best)
+        self._better(variant, run.best)
 
-    def _better(self, place: _Place, trial: Trial | None) -> None:
-        """Keep a trial, or the place's own default, if it is the best so far."""
-        if self._total(place, trial) < self._total(*self.best):
-            self.best = place, trial
+    def _better(self, variant: _Variant, trial: Trial | None) -> None:
+        """Keep a trial, or the variant's own default, if it is the best so far."""
+        if self._total(variant, trial) < self._total(*self.best):
+            self.best = variant, trial
             self.keep(self.flags)
 
-    def _total(self, place: _Place, trial: Trial | None) -> float:
-        return place.default_total if trial is None else total(trial.full)
+    def _total(self, variant: _Variant, trial: Trial | None) -> float:
+        return variant.default_total if trial is None else total(trial.full)
 
     @property
     def flags(self) -> Flags:
         """The best options so far on top of the user's own, ready to save."""
-        place, trial = self.best
-        target = self.usual.bench.answers.target
-        options = {**target.options, **place.options}
-        title = "default" if place.setting is None else place.setting.title
+        variant, trial = self.best
+        target = self.own.session.answers.target
+        options = {**target.options, **variant.options}
+        title = "default" if variant.option is None else variant.option.title
         aimed: tuple[Aim, ...] = ()
         if trial is not None:
             title = trial.candidate.steering.title
             options |= trial.candidate.steering.options
             # The trial's plan is of the program with other costs.
-            program = place.bench.program
+            program = variant.session.program
             aimed = aims(program, replace(trial.early.plan, program_hash=content_hash(program)))
         notes: dict[str, Any] = {"title": title, "versions": versions()}
         if target.init_args:
             notes |= {INIT_ARGS_NOTE: target.init_args}
-        if place.setting is not None:
-            notes |= {"knobs": dict(place.setting.options)}
+        if variant.option is not None:
+            notes |= {"knobs": dict(variant.option.flags)}
         return Flags.of(self.program, options, aimed, notes)
 
     def by_chance(self, deadline: float) -> _Chance:
         """As many whole compiles, and at least as many early stops, of options chosen by chance.
 
-        Random settings in place of the search for knobs, as they come; then random rules and the
-        knobs of placement, chosen by our simulator, in the user's program.
+        Random program options in place of the search, as they come; then pass options and random
+        rules, chosen by our simulator, in the user's program.
         """
-        self.note("baseline: random knobs and rules alone")
-        num_knobs = 0 if self.knobs is None else len(self.knobs.tried) + self.num_captures
+        self.note("baseline: random options and rules alone")
+        search = self.program_search
+        num_program_options = 0 if search is None else len(search.tried) + self.num_captures
         now = time.monotonic()
-        settings = random_settings(
-            self.usual.bench.answers,
-            self.usual.default_total,
-            num_knobs,
+        tried = random_program_options(
+            self.own.session.answers,
+            self.own.default_total,
+            num_program_options,
             self.seed,
-            now + KNOB_SHARE * (deadline - now),
+            now + PROGRAM_SHARE * (deadline - now),
             self.note,
         )
         chance = Tuning(
-            self.usual.bench,
-            self.num_compiles + self.num_captured - num_knobs,
+            self.own.session,
+            self.num_compiles + self.num_captured - num_program_options,
             deadline,
             self.seed,
             self.plan_fn,
             self.note,
             TuneLog(None),
-            earlier=self.usual.earlier,
+            earlier=self.own.earlier,
             is_planning=False,
             first_random=max([1, *(len(run.trials) for _, run in self.runs)]),
         )
         chance.run()
-        found = _Chance(self.usual.default_total, chance.num_compiles + len(settings), {})
+        found = _Chance(self.own.default_total, chance.num_compiles + len(tried), {})
         if chance.best is not None:
             options = chance.best.candidate.steering.options
             found = replace(found, total=total(chance.best.full), options=options)
-        for one in settings:
+        for one in tried:
             if one.total < found.total:
-                found = replace(found, total=one.total, options=one.setting.options)
+                found = replace(found, total=one.total, options=one.option.flags)
         return found
 
     def tuned(self, chance: _Chance | None) -> Tuned:
         """The result of the search."""
-        place, flags, default_total = self.best[0], self.flags, self.usual.default_total
-        verdict = verify(place.bench, asked_by_flags(self.program, flags), self.usual.bench)
+        variant, flags, default_total = self.best[0], self.flags, self.own.default_total
+        verdict = verify(variant.session, request_by_flags(self.program, flags), self.own.session)
         has_chance = chance is not None and chance.compiles > 1
         return Tuned(
             flags=flags,
@@ -395,13 +398,13 @@ class _Search:
             random_options=chance.options if chance and has_chance and chance.options else None,
             captured=self.num_captured,
             ran_out=any(run.ran_out for _, run in self.runs),
-            knob_improvement=1.0 - place.default_total / default_total,
-            tried_knobs=() if self.knobs is None else self.knobs.tried,
+            program_improvement=1.0 - variant.default_total / default_total,
+            tried_program_options=() if self.program_search is None else self.program_search.tried,
         )
 
 
 def _captures(wanted: Sequence[Tried | None]) -> int:
-    """Whole compiles to capture the programs of these settings; None is the user's own program."""
+    """Whole compiles to capture the programs of these options; None is the user's own program."""
     return sum(CAPTURE_COMPILES for one in wanted if one is not None)
 
 

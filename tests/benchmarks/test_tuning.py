@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import knobs, tuning
+from benchmarks import program_options, tuning
 from benchmarks.rows import Row, read
 from benchmarks.settings import Settings
 from engine.program import library
@@ -57,5 +57,5 @@ def test_what_has_a_row_is_not_tuned_again_and_the_sets_stand_apart(
     assert "wav2vec-v4-b8" not in tuned, "XLA's plan leaves nothing to win"
 
 
-def test_settings_to_try_are_chosen_on_no_held_out_program() -> None:
-    assert set(knobs.PROGRAMS) <= set(library.sample_names())
+def test_program_options_to_try_are_chosen_on_no_held_out_program() -> None:
+    assert set(program_options.PROGRAMS) <= set(library.sample_names())

@@ -10,7 +10,7 @@ import pytest
 
 from engine.cli import main
 from engine.compiler.steering.flags_file import Flags, load_flags, save_flags
-from engine.compiler.steering.verify import Placement, Verdict
+from engine.compiler.steering.verify import AimResult, Verdict
 from engine.compiler.toolchain import libtpu
 from engine.errors import CompilerError
 from engine.plan.io import save_plan
@@ -92,11 +92,11 @@ def test_a_file_of_another_kind_is_called_by_its_name_before_anything_is_compile
 def test_flags_of_another_program_and_bad_settings_are_refused(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Bench:
+    class CompileSession:
         def __init__(self, program: object, answers: object) -> None:
             self.program = program
 
-    monkeypatch.setattr("engine.compiler.steering.compiled_plan.bench_of", Bench)
+    monkeypatch.setattr("engine.compiler.steering.outcome.compile_session", CompileSession)
     save_flags(Flags("other", "0123", "tpu-v5e", {}), tmp_path / "flags.json")
     answer = run("verify", "gptdecode-v5e-b8", tmp_path / "flags.json", "--answers", tmp_path)
     refused(answer, "made for another program", "other")
@@ -132,7 +132,7 @@ def test_tune_prints_the_contract_and_saves_the_flags(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"xla_msa_max_cross_program_prefetches": "0"}
-    lost = Placement(("fusion.3{1}",), ("fusion.9",), 2e-6, 0.25, "out of memory")
+    lost = AimResult(("fusion.3{1}",), ("fusion.9",), 2e-6, 0.25, "out of memory")
     verdict = Verdict(
         title="flags",
         default_cycles=1000.0,
@@ -167,7 +167,7 @@ def test_tune_prints_the_contract_and_saves_the_flags(
     assert load_flags(tmp_path / "flags.json") == flags
     _, out, _ = run(*command)
     assert "improvement 10.00% as compiled, 20.79% as predicted" in out
-    assert "4 of random rules and knobs alone: 2.00%" in out
+    assert "4 of random rules and options alone: 2.00%" in out
     assert "refused  75% of     2.000 us: fusion.3{1}: out of memory" in out
 
 
@@ -180,25 +180,25 @@ def test_flags_that_make_another_program_are_verified_in_that_program(
     save_flags(Flags.of(program, options, notes=notes), tmp_path / "flags.json")
     asked: list[object] = []
 
-    class Bench:
+    class CompileSession:
         answers = "answers"
 
         def __init__(self, program: object, answers: object) -> None:
             self.program = program
 
-    def place(bench: object, wanted: object, usual: object) -> object:
-        asked.append((bench, usual))
+    def early_result(session: object, wanted: object, usual: object) -> object:
+        asked.append((session, usual))
         raise CompilerError("enough")
 
-    def program_under(program: object, answers: object, knobs: object, note: object) -> object:
-        asked.append(knobs)
-        return "its bench", []
+    def program_under(program: object, answers: object, options: object, note: object) -> object:
+        asked.append(options)
+        return "its session", []
 
-    monkeypatch.setattr("engine.compiler.steering.compiled_plan.bench_of", Bench)
-    monkeypatch.setattr("engine.compiler.steering.verify.place", place)
-    monkeypatch.setattr("engine.workflows.knob_search.program_under", program_under)
+    monkeypatch.setattr("engine.compiler.steering.outcome.compile_session", CompileSession)
+    monkeypatch.setattr("engine.compiler.steering.verify.early_result", early_result)
+    monkeypatch.setattr("engine.workflows.program_search.program_under", program_under)
     answer = run("verify", "gptdecode-v5e-b8", tmp_path / "flags.json", "--answers", tmp_path)
     refused(answer, "enough")
-    (knobs, (bench, usual)) = asked
-    assert knobs == {"xla_tpu_scoped_vmem_limit_kib": "24576"}
-    assert bench == "its bench" and isinstance(usual, Bench)
+    (options, (session, usual)) = asked
+    assert options == {"xla_tpu_scoped_vmem_limit_kib": "24576"}
+    assert session == "its session" and isinstance(usual, CompileSession)

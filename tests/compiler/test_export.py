@@ -13,9 +13,9 @@ import pytest
 from engine.compiler.steering.export import (
     CROSS_PROGRAM,
     INEFFICIENT_RATIO,
-    KNOBS,
     MIN_SAVING_SHARE,
     ORDERS,
+    PASS_OPTIONS,
     SORT_ORDER,
     aims,
     exports,
@@ -89,9 +89,9 @@ def test_aims_are_what_the_plan_serves_fast(program: Program, plan: Plan) -> Non
     assert sum(a.saving_s for a in found) == pytest.approx(all_slow, rel=0.02)
 
 
-def test_every_order_is_made_with_every_setting_of_the_knobs(program: Program, plan: Plan) -> None:
+def test_every_order_is_made_with_all_pass_options(program: Program, plan: Plan) -> None:
     made = exports(program, plan)
-    assert len(made) == len(ORDERS) * len(KNOBS) == 12
+    assert len(made) == len(ORDERS) * len(PASS_OPTIONS) == 12
     assert len({s.title for s in made}) == 12
     assert [s.options.get(CROSS_PROGRAM) for s in made].count("0") == 6
     assert [s.options.get(INEFFICIENT_RATIO) for s in made].count("0.2") == 6
@@ -114,7 +114,7 @@ def test_the_title_of_a_plans_own_options_has_their_values(program: Program) -> 
 
 
 def test_a_plan_of_the_steered_heuristic_is_exported_as_it_was_made(program: Program) -> None:
-    """What was placed first and last, and the knobs, come back out of the options."""
+    """What was placed first and last, and the pass options, come back out of the options."""
     chosen = PlanSteering(
         (3, 5), frozenset({7}), max_cross_program_prefetches=0, inefficient_use_to_copy_ratio=0.2
     )

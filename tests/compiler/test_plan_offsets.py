@@ -9,8 +9,8 @@ import pytest
 from engine.compiler.reading.packing import Block, pack
 
 
-def block(size: int, start: int, end: int, floor: int = 0) -> Block:
-    return Block(size, ((start, end),), floor)
+def block(size: int, start: int, end: int, lowest: int = 0) -> Block:
+    return Block(size, ((start, end),), lowest)
 
 
 def test_what_is_apart_in_time_shares_a_place() -> None:
@@ -18,7 +18,7 @@ def test_what_is_apart_in_time_shares_a_place() -> None:
 
 
 def test_floors_and_alignment_are_kept() -> None:
-    assert pack([block(5, 0, 2, floor=3), block(5, 1, 3)], 17, 4) == [4, 12]
+    assert pack([block(5, 0, 2, lowest=3), block(5, 1, 3)], 17, 4) == [4, 12]
 
 
 def test_what_fits_nowhere_is_given_up_alone() -> None:

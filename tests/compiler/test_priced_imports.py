@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.compiler.capture.importer import import_hlo
-from engine.compiler.steering.compiled_plan import _total_cycles
+from engine.compiler.steering.outcome import _total_cycles
 from engine.plan.bounds import lower_bound
 from engine.plan.io import plan_from_json
 from engine.plan.simulate import simulate

@@ -12,10 +12,10 @@ import pytest
 
 from engine.cli import main
 from engine.compiler.capture.importer import roofline
-from engine.compiler.steering.compiled_plan import Bench, bench_of, unknown_names
 from engine.compiler.steering.export import SORT_ORDER, exports, instruction_patterns, sort_rules
 from engine.compiler.steering.flags_file import Flags, save_flags
-from engine.compiler.steering.verify import asked_by_flags, placements, verify
+from engine.compiler.steering.outcome import CompileSession, compile_session, unknown_names
+from engine.compiler.steering.verify import aim_results, request_by_flags, verify
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.target import Target
 from engine.hardware.presets import find_device
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bench(folder: Path) -> Bench:
+def session(folder: Path) -> CompileSession:
     """The contested program, with roofline costs, before the real compiler."""
     source = contested()
     answers = Answers(source, Target("tpu-v5e"), folder)
@@ -58,7 +58,7 @@ def bench(folder: Path) -> Bench:
     ).program
     packed = base64.b64encode(gzip.compress(source)).decode()
     stored = replace(program, provenance={"stablehlo_gzip_base64": packed})
-    return bench_of(stored, answers)
+    return compile_session(stored, answers)
 
 
 def fast_values(program: Program, is_fast: tuple[bool, ...]) -> set[str]:
@@ -67,48 +67,48 @@ def fast_values(program: Program, is_fast: tuple[bool, ...]) -> set[str]:
     return {v.name for v in values if v.size_bytes >= 2**24}
 
 
-def test_a_named_value_moves_and_another_gives_way(bench: Bench) -> None:
-    default, steered = bench.early({}), bench.early(STEERED)
+def test_a_named_value_moves_and_another_gives_way(session: CompileSession) -> None:
+    default, steered = session.early({}), session.early(STEERED)
     for outcome in (default, steered):
-        assert check(bench.program, outcome.plan) is None
-    before = fast_values(bench.program, default.plan.is_fast)
-    after = fast_values(bench.program, steered.plan.is_fast)
+        assert check(session.program, outcome.plan) is None
+    before = fast_values(session.program, default.plan.is_fast)
+    after = fast_values(session.program, steered.plan.is_fast)
     assert TARGET not in before
     assert TARGET in after
     assert len(before) == len(after) == 2
-    group = {v.name: v.group for v in bench.program.values}
+    group = {v.name: v.group for v in session.program.values}
     assert "out of memory" in default.refused[group[TARGET]]
     (displaced,) = before - after
     assert "out of memory" in steered.refused[group[displaced]]
 
 
-def test_a_made_up_name_is_reported(bench: Bench) -> None:
+def test_a_made_up_name_is_reported(session: CompileSession) -> None:
     options = {SORT_ORDER: sort_rules([TARGET, "fusion.99999{1}"])}
-    outcome = bench.early(options)
+    outcome = session.early(options)
     assert unknown_names(instruction_patterns(options), outcome) == ("fusion[.]99999",)
-    assert TARGET in fast_values(bench.program, outcome.plan.is_fast)
+    assert TARGET in fast_values(session.program, outcome.plan.is_fast)
     # Every instruction of the program can be named, also one that the pass replaces.
-    names = tuple(instruction.name for instruction in bench.program.instructions)
+    names = tuple(instruction.name for instruction in session.program.instructions)
     assert unknown_names(names, outcome) == ()
 
 
-def test_a_plan_becomes_placements_with_reasons(bench: Bench) -> None:
+def test_a_plan_becomes_placements_with_reasons(session: CompileSession) -> None:
     from engine.compiler.steering.export import aims
 
-    plan = solve("greedy", bench.program, Budget(1.0, 0))
-    outcome = bench.early(exports(bench.program, plan)[0].options)
-    became = placements(bench.program, aims(bench.program, plan), outcome)
+    plan = solve("greedy", session.program, Budget(1.0, 0))
+    outcome = session.early(exports(session.program, plan)[0].options)
+    became = aim_results(session.program, aims(session.program, plan), outcome)
     assert became
     assert all(bool(p.reason) == (p.realised < 0.999) for p in became)
     assert max(p.realised for p in became) == 1.0
 
 
 def test_verify_prints_the_contract_and_names_what_is_unknown(
-    bench: Bench, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    session: CompileSession, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    save(bench.program, tmp_path / "program.json")
+    save(session.program, tmp_path / "program.json")
     options = {SORT_ORDER: sort_rules([TARGET, "fusion.99999{1}"])}
-    flags = Flags("contested", content_hash(bench.program), "tpu-v5e", options)
+    flags = Flags("contested", content_hash(session.program), "tpu-v5e", options)
     save_flags(flags, tmp_path / "flags.json")
     arguments = [str(tmp_path / "program.json"), str(tmp_path / "flags.json")]
     code = main(["verify", *arguments, "--answers", str(folder), "--json"])
@@ -122,12 +122,14 @@ def test_verify_prints_the_contract_and_names_what_is_unknown(
     assert body["ours_cycles"] != body["default_cycles"] > 0
     # What was compiled for the command is known now: the same figures, and no further compile.
     known = len(list(folder.iterdir()))
-    assert verify(bench, asked_by_flags(bench.program, flags)).ours_cycles == body["ours_cycles"]
+    assert (
+        verify(session, request_by_flags(session.program, flags)).ours_cycles == body["ours_cycles"]
+    )
     assert len(list(folder.iterdir())) == known
 
 
 def test_options_that_abort_the_compiler_are_named_in_one_line(
-    bench: Bench, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    session: CompileSession, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The compiler checks this value by ending the process that it runs in."""
     rule = (
@@ -135,8 +137,8 @@ def test_options_that_abort_the_compiler_are_named_in_one_line(
         " override_options { prefetch_eagerness: 99 } }"
     )
     options = {"xla_tpu_preferred_prefetch_overrides": rule}
-    save(bench.program, tmp_path / "program.json")
-    flags = Flags("contested", content_hash(bench.program), "tpu-v5e", options)
+    save(session.program, tmp_path / "program.json")
+    flags = Flags("contested", content_hash(session.program), "tpu-v5e", options)
     save_flags(flags, tmp_path / "flags.json")
     arguments = [str(tmp_path / "program.json"), str(tmp_path / "flags.json")]
     code = main(["verify", *arguments, "--answers", str(folder)])
@@ -150,10 +152,10 @@ def test_options_that_abort_the_compiler_are_named_in_one_line(
 
 
 def test_early_stops_tell_placements_and_reasons_without_cycles(
-    bench: Bench, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    session: CompileSession, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    save(bench.program, tmp_path / "program.json")
-    save_plan(solve("greedy", bench.program, Budget(1.0, 0)), tmp_path / "plan.json")
+    save(session.program, tmp_path / "program.json")
+    save_plan(solve("greedy", session.program, Budget(1.0, 0)), tmp_path / "plan.json")
     arguments = [str(tmp_path / "program.json"), str(tmp_path / "plan.json")]
     code = main(["verify", *arguments, "--answers", str(folder), "--early", "--json"])
     body = json.loads(capsys.readouterr().out)
@@ -167,25 +169,25 @@ def test_early_stops_tell_placements_and_reasons_without_cycles(
 
 
 def test_the_environment_steers_like_the_options(
-    bench: Bench,
+    session: CompileSession,
 ) -> None:
     from engine.compiler.toolchain import compile as compiling
 
     options = {SORT_ORDER: sort_rules(["fusion.99999{1}", TARGET])}
     word = Flags("contested", "", "tpu-v5e", options).environment
     target = Target("tpu-v5e", init_args=word)
-    found = compiling.compile_early(bench.answers.stablehlo, target)
-    assert found.buffers == bench.answers.early(STEERED).buffers
+    found = compiling.compile_early(session.answers.stablehlo, target)
+    assert found.buffers == session.answers.early(STEERED).buffers
 
 
 def test_the_explorers_job_verifies_a_plan_and_brings_the_compiled_one(
-    bench: Bench, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: CompileSession, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from ui.jobs import compiling
 
     monkeypatch.setattr(compiling, "answers_folder", lambda: folder)
-    plan = solve("greedy", bench.program, Budget(1.0, 0))
-    save(bench.program, tmp_path / PROGRAM)
+    plan = solve("greedy", session.program, Budget(1.0, 0))
+    save(session.program, tmp_path / PROGRAM)
     save_plan(plan, tmp_path / BASIS)
     told: list[tuple[float | None, str]] = []
 
@@ -195,24 +197,24 @@ def test_the_explorers_job_verifies_a_plan_and_brings_the_compiled_one(
 
     found = compiling.verify(tmp_path, {"basis": "asked", "seed": 0}, progress)
     realised = load_plan(tmp_path / PLAN)
-    assert check(bench.program, realised) is None
+    assert check(session.program, realised) is None
     assert found["asked"] == "asked"
     assert found["verdict"]["ours_cycles"] > 0
     rows = found["instructions"]
     assert sum(row["compiled"] for row in rows) == pytest.approx(found["verdict"]["ours_cycles"])
     shares = [share for share, _ in told if share is not None]
-    assert len(shares) == len(exports(bench.program, plan))
+    assert len(shares) == len(exports(session.program, plan))
     assert shares == sorted(shares)
 
 
 @pytest.mark.nightly
 def test_the_explorers_job_tunes_and_brings_the_best_compiled_plan(
-    bench: Bench, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: CompileSession, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from ui.jobs import compiling
 
     monkeypatch.setattr(compiling, "answers_folder", lambda: folder)
-    save(bench.program, tmp_path / PROGRAM)
+    save(session.program, tmp_path / PROGRAM)
     order = {"basis": "asked", "seed": 0, "seconds": 4.0, "details": {"compiles": 2}}
     found = compiling.tune(tmp_path, order, lambda share, text: True)
     verdict = found["verdict"]
@@ -220,5 +222,5 @@ def test_the_explorers_job_tunes_and_brings_the_best_compiled_plan(
     ours = verdict["ours_cycles"] + verdict["ours_stall_cycles"]
     assert ours <= verdict["default_cycles"] + verdict["default_stall_cycles"]
     realised = load_plan(tmp_path / PLAN)
-    assert check(bench.program, realised) is None
+    assert check(session.program, realised) is None
     assert realised.notes["compiled_cycles"] == pytest.approx(ours)

@@ -18,12 +18,11 @@ from engine.compiler.steering import tune as module
 from engine.compiler.steering.candidates import (
     EXPORT,
     Candidate,
-    knobs,
-    planned,
+    exported_candidates,
+    pass_option_candidates,
     random_rules,
-    varied,
+    vary,
 )
-from engine.compiler.steering.compiled_plan import Outcome
 from engine.compiler.steering.export import (
     CROSS_PROGRAM,
     SORT_ORDER,
@@ -33,7 +32,8 @@ from engine.compiler.steering.export import (
     sort_rules,
 )
 from engine.compiler.steering.flags_file import Flags
-from engine.compiler.steering.knobs import Setting
+from engine.compiler.steering.outcome import Outcome
+from engine.compiler.steering.program_options import ProgramOption
 from engine.compiler.steering.tune import TuneLog, Tuning
 from engine.compiler.toolchain.target import Target
 from engine.errors import CompilerError, ProgramFormatError, UsageError
@@ -44,9 +44,9 @@ from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.prices import PROFILE, Price, with_prices
 from engine.solvers import Budget, solve
-from engine.workflows import knob_search as knobs_module
+from engine.workflows import program_search as program_search_module
 from engine.workflows import tuning as tuned_module
-from engine.workflows.knob_search import KnobSearch, Tried
+from engine.workflows.program_search import ProgramSearch, Tried
 from engine.workflows.tuning import Tuned, tune_program
 
 DEFAULT_CYCLES = 1000.0
@@ -69,7 +69,7 @@ def key(options: Mapping[str, str]) -> str:
     return str(sorted(options.items()))
 
 
-class FakeBench:
+class FakeSession:
     """A compiler that places one value more per candidate and takes the cycles it is told to."""
 
     def __init__(
@@ -86,7 +86,7 @@ class FakeBench:
         self.asked: list[str] = []
         self.limit = 10_000
 
-    def with_costs(self, program: Program) -> FakeBench:
+    def with_costs(self, program: Program) -> FakeSession:
         other = copy(self)
         other.program = program
         return other
@@ -134,9 +134,9 @@ def plan(program: Program) -> Plan:
     return solve("greedy", program, Budget(1.0, 0))
 
 
-def tuning(bench: Any, plan: Plan, **changes: Any) -> Tuning:
+def tuning(session: Any, plan: Plan, **changes: Any) -> Tuning:
     given: dict[str, Any] = {
-        "bench": bench,
+        "session": session,
         "compiles": 8,
         "deadline": time.monotonic() + 600,
         "seed": 0,
@@ -153,25 +153,25 @@ def made_for(program: Program, plan: Plan) -> Plan:
 
 
 def no_cross_program(options: Mapping[str, str]) -> float:
-    """Only this knob helps."""
+    """Only this option helps."""
     return 900.0 if options == {CROSS_PROGRAM: "0"} else 1100.0
 
 
 def test_the_budget_holds_and_the_best_is_the_best_compiled(program: Program, plan: Plan) -> None:
     costs = iter([1100.0, 950.0, 920.0, 930.0, 1200.0, 940.0, 990.0])
     chosen: dict[str, float] = {}
-    bench = FakeBench(
+    session = FakeSession(
         program, plan, FakeAnswers(), lambda o: chosen.setdefault(key(o), next(costs))
     )
-    run = tuning(bench, plan)
+    run = tuning(session, plan)
     run.run()
-    assert len(bench.asked) == run.num_compiles == 8
+    assert len(session.asked) == run.num_compiles == 8
     assert run.best is not None
     assert chosen[key(run.best.candidate.steering.options)] == 920.0
 
 
 def test_nothing_better_is_no_answer_but_the_default(program: Program, plan: Plan) -> None:
-    run = tuning(FakeBench(program, plan, FakeAnswers(), lambda _: DEFAULT_CYCLES), plan)
+    run = tuning(FakeSession(program, plan, FakeAnswers(), lambda _: DEFAULT_CYCLES), plan)
     run.run()
     assert run.num_compiles == 8
     assert run.best is None
@@ -185,7 +185,7 @@ def test_an_abort_costs_a_candidate_and_no_more(program: Program, plan: Plan) ->
             raise CompilerError("the compiler aborted (code -6) with the options …")
         return 900.0
 
-    run = tuning(FakeBench(program, plan, FakeAnswers(), aborting), plan, note=told.append)
+    run = tuning(FakeSession(program, plan, FakeAnswers(), aborting), plan, note=told.append)
     run.run()
     assert run.best is not None
     assert CROSS_PROGRAM not in run.best.candidate.steering.options
@@ -194,19 +194,19 @@ def test_an_abort_costs_a_candidate_and_no_more(program: Program, plan: Plan) ->
 
 def test_a_killed_run_goes_on(program: Program, plan: Plan, tmp_path: Path) -> None:
     answers = FakeAnswers()
-    bench = FakeBench(program, plan, answers, lambda _: 950.0)
-    bench.limit = 4
+    session = FakeSession(program, plan, answers, lambda _: 950.0)
+    session.limit = 4
     path = tmp_path / "runs" / "log.json"
     with pytest.raises(KeyboardInterrupt):
-        tuning(bench, plan, log=TuneLog(path)).run()
-    again = FakeBench(program, plan, answers, lambda _: 950.0)
+        tuning(session, plan, log=TuneLog(path)).run()
+    again = FakeSession(program, plan, answers, lambda _: 950.0)
 
     def another_plan(program: Program, seconds: float, seed: int) -> Plan:
         raise AssertionError("the first run's exports are known, and its compiles are spent")
 
     run = tuning(again, plan, log=TuneLog(path), compiles=4, plan_fn=another_plan)
     run.run()
-    assert len(bench.asked) == run.num_compiles == 4
+    assert len(session.asked) == run.num_compiles == 4
     assert again.asked == []
     assert run.best is not None
     run = tuning(again, plan, log=TuneLog(path), compiles=5)
@@ -215,10 +215,10 @@ def test_a_killed_run_goes_on(program: Program, plan: Plan, tmp_path: Path) -> N
 
 
 def test_the_baseline_has_no_plans(program: Program, plan: Plan) -> None:
-    bench = FakeBench(program, plan, FakeAnswers(), no_cross_program)
+    session = FakeSession(program, plan, FakeAnswers(), no_cross_program)
     log = TuneLog(None)
-    log.add(planned(program, plan, [0])[0])
-    run = tuning(bench, plan, is_planning=False, first_random=6, log=log)
+    log.add(exported_candidates(program, plan, [0])[0])
+    run = tuning(session, plan, is_planning=False, first_random=6, log=log)
     run.run()
     origins = {t.candidate.origin for t in run.trials}
     assert origins == {"knob", "random"}
@@ -234,16 +234,16 @@ def test_the_answer_is_the_best_with_the_baseline_beside_it(
             return 900.0 if is_better else 1500.0
         return 950.0 if is_better else 1200.0
 
-    bench = FakeBench(program, plan, FakeAnswers(), cycles)
-    monkeypatch.setattr(tuned_module, "bench_of", lambda program, answers: bench)
-    monkeypatch.setattr(tuned_module, "verify", lambda bench, asked, usual: None)
+    session = FakeSession(program, plan, FakeAnswers(), cycles)
+    monkeypatch.setattr(tuned_module, "compile_session", lambda program, answers: session)
+    monkeypatch.setattr(tuned_module, "verify", lambda session, asked, usual: None)
     tuned = tune_program(
         program,
         lambda program, seconds, seed: made_for(program, plan),
         compiles=6,
         seconds=600,
         folder=tmp_path,
-        has_knobs=False,
+        has_program_options=False,
         plans=[plan],
     )
     assert tuned.compiles == 6
@@ -269,9 +269,9 @@ def test_what_is_best_so_far_is_kept_though_the_search_is_broken_off(
         """The first and the third options are the best so far, the other two are not."""
         return known.get(key(options)) or known.setdefault(key(options), next(totals))
 
-    bench = FakeBench(program, plan, FakeAnswers(), cycles)
-    bench.limit = 5
-    monkeypatch.setattr(tuned_module, "bench_of", lambda program, answers: bench)
+    session = FakeSession(program, plan, FakeAnswers(), cycles)
+    session.limit = 5
+    monkeypatch.setattr(tuned_module, "compile_session", lambda program, answers: session)
     kept: list[Flags] = []
     with pytest.raises(KeyboardInterrupt):
         tune_program(
@@ -280,7 +280,7 @@ def test_what_is_best_so_far_is_kept_though_the_search_is_broken_off(
             compiles=9,
             seconds=600,
             folder=tmp_path,
-            has_knobs=False,
+            has_program_options=False,
             keep=kept.append,
         )
     assert len(known) == 4
@@ -301,9 +301,9 @@ def test_the_baseline_has_as_long_as_the_search(
         return 900.0
 
     known: set[str] = set()
-    bench = FakeBench(program, plan, FakeAnswers(), cycles)
-    monkeypatch.setattr(tuned_module, "bench_of", lambda program, answers: bench)
-    monkeypatch.setattr(tuned_module, "verify", lambda bench, asked, usual: None)
+    session = FakeSession(program, plan, FakeAnswers(), cycles)
+    monkeypatch.setattr(tuned_module, "compile_session", lambda program, answers: session)
+    monkeypatch.setattr(tuned_module, "verify", lambda session, asked, usual: None)
     clock = SimpleNamespace(monotonic=lambda: now)
     monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(tuned_module, "time", clock)
@@ -313,20 +313,20 @@ def test_the_baseline_has_as_long_as_the_search(
         compiles=6,
         seconds=10,
         folder=tmp_path,
-        has_knobs=False,
+        has_program_options=False,
     )
     assert tuned.compiles == tuned.random_compiles == 2
     assert tuned.random_improvement == pytest.approx(100 / 1010)
 
 
-def test_a_program_with_nothing_to_export_is_tuned_by_knobs_and_random_rules(
+def test_a_program_with_nothing_to_export_is_tuned_by_options_and_random_rules(
     program: Program, plan: Plan
 ) -> None:
     told: list[str] = []
     slow = solve("all_slow", program)
-    bench = FakeBench(program, plan, FakeAnswers(), no_cross_program)
+    session = FakeSession(program, plan, FakeAnswers(), no_cross_program)
     run = tuning(
-        bench,
+        session,
         plan,
         plans=[slow],
         plan_fn=lambda program, seconds, seed: made_for(program, slow),
@@ -344,8 +344,8 @@ def test_a_run_that_goes_on_tries_random_rules_that_its_log_has_not(
     log = TuneLog(None)
     for number in range(20):
         log.add(random_rules(0, number))
-    run = tuning(FakeBench(program, plan, FakeAnswers(), lambda _: 950.0), plan, log=log)
-    run.default = run.bench.full({})
+    run = tuning(FakeSession(program, plan, FakeAnswers(), lambda _: 950.0), plan, log=log)
+    run.default = run.session.full({})
     run._try([c for c in log.candidates if c.origin == "random"])
     assert len(run.trials) == 20
     run._try_random()
@@ -353,10 +353,10 @@ def test_a_run_that_goes_on_tries_random_rules_that_its_log_has_not(
 
 
 def test_time_that_is_over_leaves_the_default(program: Program, plan: Plan) -> None:
-    bench = FakeBench(program, plan, FakeAnswers(), lambda _: 900.0)
-    run = tuning(bench, plan, deadline=time.monotonic() - 1)
+    session = FakeSession(program, plan, FakeAnswers(), lambda _: 900.0)
+    run = tuning(session, plan, deadline=time.monotonic() - 1)
     run.run()
-    assert bench.asked == ["[]"]
+    assert session.asked == ["[]"]
     assert run.best is None
 
 
@@ -365,12 +365,12 @@ def test_time_that_passes_after_a_run_does_not_say_that_it_ran_out(
 ) -> None:
     """The run ends early for want of candidates: every early stop is refused."""
 
-    class Refusing(FakeBench):
+    class Refusing(FakeSession):
         def early(self, options: Mapping[str, str]) -> Outcome:
             raise CompilerError("the compiler refused it")
 
-    bench = Refusing(program, plan, FakeAnswers(), lambda _: 900.0)
-    run = tuning(bench, plan, deadline=100.0)
+    session = Refusing(program, plan, FakeAnswers(), lambda _: 900.0)
+    run = tuning(session, plan, deadline=100.0)
     run.run()
     assert run.num_compiles == 1
     assert not run.ran_out
@@ -383,24 +383,24 @@ def test_random_rules_differ_and_are_the_seeds(program: Program, plan: Plan) -> 
     assert rules == [str(random_rules(0, n).steering.options) for n in range(40)]
     assert len(set(rules)) == 40
     assert rules[0] != str(random_rules(1, 0).steering.options)
-    some = planned(program, plan, [1])
+    some = exported_candidates(program, plan, [1])
     assert len(some) == 3
     assert all(
         {k: v for k, v in c.steering.options.items() if k != SORT_ORDER} == {CROSS_PROGRAM: "0"}
         for c in some
     )
-    assert len(knobs()) == 3
+    assert len(pass_option_candidates()) == 3
 
 
 def test_a_variation_has_rules_of_its_export_alone(program: Program, plan: Plan) -> None:
-    export = planned(program, plan, [1])[0]
+    export = exported_candidates(program, plan, [1])[0]
     order, last = matchers(export.steering.options[SORT_ORDER])
     assert both_rules(order, []) == export.steering.options[SORT_ORDER]
     assert last == []
     moved = both_rules(order[1:], order[:1])
     export = Candidate(Steering("x", {**export.steering.options, SORT_ORDER: moved}), EXPORT)
-    made = [varied(export, 0, number) for number in range(20)]
-    assert made == [varied(export, 0, number) for number in range(20)]
+    made = [vary(export, 0, number) for number in range(20)]
+    assert made == [vary(export, 0, number) for number in range(20)]
     texts = {c.steering.options[SORT_ORDER] for c in made}
     assert len(texts) > 10
     for text in texts:
@@ -412,15 +412,16 @@ def test_a_variation_has_rules_of_its_export_alone(program: Program, plan: Plan)
     assert all(c.steering.options[CROSS_PROGRAM] == "0" for c in made)
 
 
-def test_the_own_steering_of_a_plan_is_tried_whatever_its_knobs(
+def test_the_own_steering_of_a_plan_is_tried_whatever_its_options(
     program: Program, plan: Plan
 ) -> None:
     names = [v.name for v in program.values[:2]]
     told = {"first": names, "last": [], "knobs": {"max_cross_program_prefetches": 0}}
     own = replace(plan, notes={"steering": told})
-    found = planned(program, own, [0])
+    found = exported_candidates(program, own, [0])
     assert found[0].steering.options == {SORT_ORDER: sort_rules(names), CROSS_PROGRAM: "0"}
-    assert [c.steering for c in found[1:]] == [c.steering for c in planned(program, plan, [0])]
+    others = exported_candidates(program, plan, [0])
+    assert [c.steering for c in found[1:]] == [c.steering for c in others]
 
 
 def test_a_log_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -443,7 +444,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return now
 
 
-class SlowBench(FakeBench):
+class SlowBench(FakeSession):
     """Takes 25 s for an early stop and 130 s for a whole compile."""
 
     now: SimpleNamespace
@@ -474,15 +475,15 @@ def test_with_little_time_the_best_candidate_is_compiled_whole(
     if is_better_captured:
         answers.full.append(key(known))
     mine = replace(program, provenance={**program.provenance, "placements": {"stake": known}})
-    bench = SlowBench(mine, plan, answers, lambda o: 999.0 if o == known else 936.0)
-    bench.now = clock
+    session = SlowBench(mine, plan, answers, lambda o: 999.0 if o == known else 936.0)
+    session.now = clock
     planned_at: list[float] = []
 
     def plan_fn(program: Program, seconds: float, seed: int) -> Plan:
         planned_at.append(clock.seconds)
         return made_for(program, plan)
 
-    run = tuning(bench, plan, deadline=seconds, note=told.append, plan_fn=plan_fn)
+    run = tuning(session, plan, deadline=seconds, note=told.append, plan_fn=plan_fn)
     run.predicted_s = lambda trial: 1e-6 * (1 + len(str(trial.candidate)))  # type: ignore[method-assign]
     run.run()
     assert run.num_captured == is_better_captured
@@ -506,10 +507,10 @@ def test_what_the_capture_compiled_is_known_for_nothing(program: Program, plan: 
     }
     answers.full.append(key(options))
     mine = replace(program, provenance={**program.provenance, "placements": kept})
-    bench = FakeBench(mine, plan, answers, no_cross_program)
+    session = FakeSession(mine, plan, answers, no_cross_program)
     best: list[str] = []
     run = tuning(
-        bench,
+        session,
         plan,
         compiles=2,
         deadline=time.monotonic() - 1,
@@ -518,53 +519,53 @@ def test_what_the_capture_compiled_is_known_for_nothing(program: Program, plan: 
     run.run()
     assert best == ["captured: knob"]
     assert (run.num_compiles, run.num_captured) == (1, 1)
-    assert bench.asked == ["[]"]
-    baseline = tuning(bench, plan, compiles=2, deadline=time.monotonic() - 1, is_planning=False)
+    assert session.asked == ["[]"]
+    baseline = tuning(session, plan, compiles=2, deadline=time.monotonic() - 1, is_planning=False)
     baseline.run()
     assert baseline.num_captured == 0
 
 
-KNOB, SECOND = Setting("fusion", {"xla_x": "1"}), Setting("scratch", {"xla_y": "1"})
+FIRST, SECOND = ProgramOption("fusion", {"xla_x": "1"}), ProgramOption("scratch", {"xla_y": "1"})
 
 
 @dataclass
-class Settings:
-    """A made-up search for settings, and the benches of the programs that they make.
+class FakeSearch:
+    """A made-up search for program options, and the sessions of the programs that they make.
 
-    The default takes 1010 cycles and stalls, `KNOB` alone 960, `SECOND` 980. `asked`: what was
-    verified; `titles`: of the programs that were captured. `broken`: settings whose program cannot
+    The default takes 1010 cycles and stalls, `FIRST` alone 960, `SECOND` 980. `asked`: what was
+    verified; `titles`: of the programs that were captured. `broken`: options whose program cannot
     be.
     """
 
     program: Program
     plan: Plan
-    usual: FakeBench
-    under: dict[str, FakeBench]
-    rough: dict[str, FakeBench]
-    broken: tuple[Setting, ...] = ()
+    usual: FakeSession
+    under: dict[str, FakeSession]
+    rough: dict[str, FakeSession]
+    broken: tuple[ProgramOption, ...] = ()
     asked: list[Any] = field(default_factory=list)
     quota: int = 0
 
     @property
     def tried(self) -> tuple[Tried, ...]:
-        pairs = ((KNOB, 960.0), (SECOND, 980.0))
-        made = (Tried(s, total, self.rough[next(iter(s.options))]) for s, total in pairs)  # type: ignore[arg-type]
+        pairs = ((FIRST, 960.0), (SECOND, 980.0))
+        made = (Tried(s, total, self.rough[next(iter(s.flags))]) for s, total in pairs)  # type: ignore[arg-type]
         return tuple(made)[: self.quota]
 
-    def search(self, *given: Any, compiles: int, **more: Any) -> KnobSearch:
+    def search(self, *given: Any, compiles: int, **more: Any) -> ProgramSearch:
         self.quota = compiles
-        return KnobSearch(self.tried, 1010.0)
+        return ProgramSearch(self.tried, 1010.0)
 
     def program_under(
         self, program: Program, answers: Any, options: Mapping[str, str], note: Any
     ) -> tuple[Any, list[Any]]:
-        if any(options == one.options for one in self.broken):
+        if any(options == one.flags for one in self.broken):
             raise CompilerError("the compiler refused it")
         (name,) = options
         return self.under[name], []
 
-    def verified(self, bench: Any, verdict_of: Any, beside: Any) -> Any:
-        self.asked.append((bench, dict(verdict_of.steering.options), beside))
+    def verified(self, session: Any, verdict_of: Any, beside: Any) -> Any:
+        self.asked.append((session, dict(verdict_of.steering.options), beside))
         return SimpleNamespace(improvement=0.1)
 
     def tuned(self, folder: Path, **changes: Any) -> Tuned:
@@ -574,115 +575,119 @@ class Settings:
 
     @property
     def num_whole(self) -> int:
-        """Whole compiles: the default's, of settings, of captures, and of placements."""
-        benches = [self.usual, *self.under.values()]
-        placed = sum(len(bench.asked) - 1 for bench in benches if bench.asked)
-        captured = sum(bool(bench.asked) for bench in self.under.values())
+        """Whole compiles: the default's, of options, of captures, and of placements."""
+        sessions = [self.usual, *self.under.values()]
+        placed = sum(len(session.asked) - 1 for session in sessions if session.asked)
+        captured = sum(bool(session.asked) for session in self.under.values())
         return 1 + len(self.tried) + 2 * captured + placed
 
 
 @pytest.fixture
-def knob_search(program: Program, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    def bench(cycles: float, default: float = DEFAULT_CYCLES) -> FakeBench:
-        return FakeBench(program, plan, FakeAnswers(), lambda _: cycles, default)
+def option_search(program: Program, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> FakeSearch:
+    def session(cycles: float, default: float = DEFAULT_CYCLES) -> FakeSession:
+        return FakeSession(program, plan, FakeAnswers(), lambda _: cycles, default)
 
-    made = Settings(
+    made = FakeSearch(
         program,
         plan,
-        bench(1000.0),
-        {"xla_x": bench(900.0, 950.0), "xla_y": bench(970.0, 970.0)},
-        {"xla_x": bench(1000.0), "xla_y": bench(1000.0)},
+        session(1000.0),
+        {"xla_x": session(900.0, 950.0), "xla_y": session(970.0, 970.0)},
+        {"xla_x": session(1000.0), "xla_y": session(1000.0)},
     )
-    monkeypatch.setattr(tuned_module, "bench_of", lambda program, answers: made.usual)
-    monkeypatch.setattr(tuned_module, "search_knobs", made.search)
+    monkeypatch.setattr(tuned_module, "compile_session", lambda program, answers: made.usual)
+    monkeypatch.setattr(tuned_module, "search_program_options", made.search)
     monkeypatch.setattr(tuned_module, "program_under", made.program_under)
-    monkeypatch.setattr(tuned_module, "random_settings", lambda *given: list(made.tried[1:]))
+    monkeypatch.setattr(tuned_module, "random_program_options", lambda *given: list(made.tried[1:]))
     monkeypatch.setattr(tuned_module, "verify", made.verified)
     return made
 
 
-def test_what_knobs_and_what_placement_gain_is_told_apart(
-    knob_search: Settings, tmp_path: Path
+def test_what_options_and_what_placement_gain_is_told_apart(
+    option_search: FakeSearch, tmp_path: Path
 ) -> None:
-    """Rules in the program of the best setting take 910."""
+    """Rules in the program of the best option take 910."""
     kept: list[Flags] = []
-    tuned = knob_search.tuned(tmp_path, keep=kept.append)
-    assert tuned.knob_improvement == pytest.approx(50 / 1010)
+    tuned = option_search.tuned(tmp_path, keep=kept.append)
+    assert tuned.program_improvement == pytest.approx(50 / 1010)
     assert tuned.placement_improvement == pytest.approx(0.1 - 50 / 1010)
     assert tuned.random_improvement == pytest.approx(30 / 1010)
-    assert tuned.tried_knobs == knob_search.tried
+    assert tuned.tried_program_options == option_search.tried
     assert tuned.compiles <= 12
     assert tuned.random_compiles <= tuned.compiles + 1
-    assert all(len(bench.asked) > 1 for bench in knob_search.under.values())
+    assert all(len(session.asked) > 1 for session in option_search.under.values())
     options = dict(tuned.flags.compiler_options)
     assert options["xla_x"] == "1"
     assert "xla_y" not in options
     assert len(options) > 1
-    assert tuned.flags.knobs == {"xla_x": "1"}
-    assert tuned.flags.program_hash == content_hash(knob_search.program)
-    assert kept[0].knobs == {"xla_x": "1"}
+    assert tuned.flags.program_options == {"xla_x": "1"}
+    assert tuned.flags.program_hash == content_hash(option_search.program)
+    assert kept[0].program_options == {"xla_x": "1"}
     assert kept[0].notes["title"] == "xla_x=1"
-    assert knob_search.asked == [(knob_search.under["xla_x"], options, knob_search.usual)]
+    assert option_search.asked == [(option_search.under["xla_x"], options, option_search.usual)]
 
 
-def test_what_a_setting_gains_counts_though_its_program_cannot_be_captured(
-    knob_search: Settings, tmp_path: Path
+def test_what_an_option_gains_counts_though_its_program_cannot_be_captured(
+    option_search: FakeSearch, tmp_path: Path
 ) -> None:
     """Placement is then tuned in the user's own program, where it gains less."""
-    knob_search.broken = (KNOB, SECOND)
-    tuned = knob_search.tuned(tmp_path, has_baseline=False)
-    assert tuned.flags.knobs == dict(tuned.flags.compiler_options) == {"xla_x": "1"}
+    option_search.broken = (FIRST, SECOND)
+    tuned = option_search.tuned(tmp_path, has_baseline=False)
+    assert tuned.flags.program_options == dict(tuned.flags.compiler_options) == {"xla_x": "1"}
     assert tuned.flags.notes["title"] == "xla_x=1"
-    assert tuned.knob_improvement == pytest.approx(50 / 1010)
-    assert len(knob_search.usual.asked) > 1
-    assert knob_search.asked[0][0] is knob_search.rough["xla_x"]
-    assert knob_search.num_whole <= tuned.compiles <= 12
+    assert tuned.program_improvement == pytest.approx(50 / 1010)
+    assert len(option_search.usual.asked) > 1
+    assert option_search.asked[0][0] is option_search.rough["xla_x"]
+    assert option_search.num_whole <= tuned.compiles <= 12
 
 
-def test_settings_that_gain_nothing_and_cannot_be_captured_leave_the_default(
-    knob_search: Settings, tmp_path: Path
+def test_options_that_gain_nothing_and_cannot_be_captured_leave_the_default(
+    option_search: FakeSearch, tmp_path: Path
 ) -> None:
-    knob_search.broken = (KNOB, SECOND)
-    knob_search.usual.cycles = lambda _: 940.0
-    tuned = knob_search.tuned(tmp_path, has_baseline=False)
-    assert not tuned.flags.knobs
+    option_search.broken = (FIRST, SECOND)
+    option_search.usual.cycles = lambda _: 940.0
+    tuned = option_search.tuned(tmp_path, has_baseline=False)
+    assert not tuned.flags.program_options
     assert tuned.flags.compiler_options
-    assert tuned.knob_improvement == 0.0
-    assert knob_search.asked[0][0] is knob_search.usual
+    assert tuned.program_improvement == 0.0
+    assert option_search.asked[0][0] is option_search.usual
 
 
 @pytest.mark.parametrize("compiles", [2, 3, 4, 5, 6, 8, 12])
-def test_captures_of_settings_stay_within_the_compiles(
-    knob_search: Settings, tmp_path: Path, compiles: int
+def test_captures_of_options_stay_within_the_compiles(
+    option_search: FakeSearch, tmp_path: Path, compiles: int
 ) -> None:
-    tuned = knob_search.tuned(tmp_path, compiles=compiles, has_baseline=False)
-    assert tuned.compiles == knob_search.num_whole <= compiles
+    tuned = option_search.tuned(tmp_path, compiles=compiles, has_baseline=False)
+    assert tuned.compiles == option_search.num_whole <= compiles
     if compiles >= 3:
-        assert tuned.flags.knobs == {"xla_x": "1"}
+        assert tuned.flags.program_options == {"xla_x": "1"}
 
 
 def test_plans_of_the_users_are_exported_in_the_own_program(
-    knob_search: Settings, tmp_path: Path
+    option_search: FakeSearch, tmp_path: Path
 ) -> None:
-    """Though two settings are better than the default."""
+    """Though two options are better than the default."""
     seen: list[str] = []
-    knob_search.tuned(tmp_path, plans=[knob_search.plan], has_baseline=False, note=seen.append)
-    assert len(knob_search.usual.asked) > 1
-    assert not knob_search.under["xla_y"].asked
-    knob_search.usual.answers.full.clear()
-    knob_search.usual.asked.clear()
+    option_search.tuned(tmp_path, plans=[option_search.plan], has_baseline=False, note=seen.append)
+    assert len(option_search.usual.asked) > 1
+    assert not option_search.under["xla_y"].asked
+    option_search.usual.answers.full.clear()
+    option_search.usual.asked.clear()
     other = tmp_path / "other"
-    knob_search.tuned(other, plans=[knob_search.plan], has_baseline=False, compiles=5)
-    assert len(knob_search.usual.asked) > 1
+    option_search.tuned(other, plans=[option_search.plan], has_baseline=False, compiles=5)
+    assert len(option_search.usual.asked) > 1
 
 
-def test_compiles_of_a_settings_capture_count_once(knob_search: Settings, tmp_path: Path) -> None:
+def test_compiles_of_an_options_capture_count_once(
+    option_search: FakeSearch, tmp_path: Path
+) -> None:
     options = {CROSS_PROGRAM: "0"}
-    bench = knob_search.under["xla_x"]
+    session = option_search.under["xla_x"]
     placements = {"placements": {"knob": options}}
-    bench.program = replace(bench.program, provenance={**bench.program.provenance, **placements})
-    bench.answers.full.append(key(options))
-    tuned = knob_search.tuned(tmp_path)
+    session.program = replace(
+        session.program, provenance={**session.program.provenance, **placements}
+    )
+    session.answers.full.append(key(options))
+    tuned = option_search.tuned(tmp_path)
     assert tuned.captured == 0
     assert tuned.random_compiles <= tuned.compiles + 1
 
@@ -692,27 +697,27 @@ def test_flags_of_the_user_stand_in_the_answer(
 ) -> None:
     answers = FakeAnswers()
     answers.target = Target("tpu-v5e", options={"xla_mine": "7"})
-    bench = FakeBench(program, plan, answers, lambda _: 1500.0)
-    monkeypatch.setattr(tuned_module, "bench_of", lambda program, answers: bench)
-    monkeypatch.setattr(tuned_module, "verify", lambda bench, asked, usual: None)
+    session = FakeSession(program, plan, answers, lambda _: 1500.0)
+    monkeypatch.setattr(tuned_module, "compile_session", lambda program, answers: session)
+    monkeypatch.setattr(tuned_module, "verify", lambda session, asked, usual: None)
     tuned = tune_program(
         program,
         lambda program, seconds, seed: made_for(program, plan),
         compiles=2,
         seconds=600,
         folder=tmp_path,
-        has_knobs=False,
+        has_program_options=False,
         has_baseline=False,
     )
     assert tuned.flags.compiler_options == {"xla_mine": "7"}
 
 
 def test_measured_prices_hold_for_no_other_program(
-    knob_search: Settings, program: Program, tmp_path: Path
+    option_search: FakeSearch, program: Program, tmp_path: Path
 ) -> None:
-    """So no setting is tried that would make one."""
-    knob_search.program = with_prices(program, {0: Price(1e-6, PROFILE)}, "times.csv")
-    knob_search.tuned(tmp_path)
-    assert knob_search.tried == ()
+    """So no option is tried that would make one."""
+    option_search.program = with_prices(program, {0: Price(1e-6, PROFILE)}, "times.csv")
+    option_search.tuned(tmp_path)
+    assert option_search.tried == ()
     with pytest.raises(UsageError, match="has measured prices"):
-        knobs_module.program_under(knob_search.program, FakeAnswers(), {}, print)  # type: ignore[arg-type]
+        program_search_module.program_under(option_search.program, FakeAnswers(), {}, print)  # type: ignore[arg-type]

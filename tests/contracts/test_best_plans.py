@@ -69,7 +69,7 @@ def test_a_plan_that_was_played_notes_the_game_it_came_from(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Those that ship, if some are games, and one that is made now."""
-    monkeypatch.setattr(Solver, "wants_floor", lambda *_: False)
+    monkeypatch.setattr(Solver, "may_fall_back", lambda *_: False)
     made = [
         ("lstm-v5e-b128", solve("evolution", library.load_sample("lstm-v5e-b128"), Budget(1.0)))
     ]

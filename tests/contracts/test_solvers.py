@@ -42,7 +42,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Solvers that start a process of their own run in this one; tests/solvers/test_apart.py has
     the process. Their own plans are asked for, not the quick one that may be better.
     """
-    monkeypatch.setattr(Solver, "wants_floor", lambda *_: False)
+    monkeypatch.setattr(Solver, "may_fall_back", lambda *_: False)
     for module in (evolution, muzero):
         monkeypatch.setattr(module, "is_child", lambda: True)
 
@@ -114,7 +114,7 @@ def test_the_seed_decides(
     for module in (evolution, practice):
         monkeypatch.setattr(module, "quick_bound", lambda program, _: lower_bound(program))
     # What the solver itself finds.
-    monkeypatch.setattr(registry, "FLOOR", ())
+    monkeypatch.setattr(registry, "FIRST", ())
     # Of a size with those above, so that nothing more is compiled.
     # On most programs the agent's first game without noise is better than those with.
     program = random_program(17 if name == "muzero" else 22, 40)

@@ -14,7 +14,7 @@ from engine.plan.simulate import simulate
 from engine.program.model import Program
 from engine.solvers import Budget, registry, solve
 from engine.solvers.apart import run, run_apart
-from engine.solvers.registry import FLOOR, NOT_COUNTED, Option, Solver
+from engine.solvers.registry import FIRST, NOT_COUNTED, Option, Solver
 from tests.strategies import random_program
 
 STRANGE = "tests.solvers.strange"
@@ -34,13 +34,13 @@ def strange(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         def apart(program: Program, budget: Budget, name: str = name) -> Plan:
             return run_apart(f"{STRANGE}:{name}", program, budget)
 
-        solver = Solver(name, "", apart, uses_time=True, options=options, has_floor=True)
+        solver = Solver(name, "", apart, uses_time=True, options=options, falls_back=True)
         monkeypatch.setitem(registry._SOLVERS, name, solver)
     yield
 
 
 def quickest_s(program: Program) -> float:
-    return min(simulate(program, solve(name, program)).latency_s for name in FLOOR)
+    return min(simulate(program, solve(name, program)).latency_s for name in FIRST)
 
 
 @pytest.mark.usefixtures("strange")
@@ -53,7 +53,7 @@ def test_a_start_up_that_never_ends_is_announced_and_can_be_ended(program: Progr
 
     plan = solve("never_begins", program, Budget(3600.0, progress=progress))
     assert simulate(program, plan).latency_s <= quickest_s(program)
-    assert plan.solver in FLOOR and plan.notes["asked"] == "never_begins"
+    assert plan.solver in FIRST and plan.notes["asked"] == "never_begins"
     assert "before its work began" in plan.notes["ended_early"]
     assert told[-1] == f"compiling … {NOT_COUNTED}"
 
@@ -102,7 +102,7 @@ def test_every_report_is_heard_and_answered(program: Program, tmp_path: Path) ->
         return message != "step 7"
 
     start = min(
-        (solve(name, program) for name in FLOOR), key=lambda p: simulate(program, p).latency_s
+        (solve(name, program) for name in FIRST), key=lambda p: simulate(program, p).latency_s
     )
     options = {"start": start, "path": tmp_path}
     plan = solve("works", program, Budget(3600.0, 5, progress, options))
@@ -120,5 +120,5 @@ def test_the_floor_is_given_in_place_of_a_worse_plan_and_says_so(program: Progra
     slow_s = simulate(program, solve("all_slow", program)).latency_s
     plan = solve("works", program, Budget(0.0))
     assert simulate(program, plan).latency_s == quickest_s(program) < slow_s
-    assert plan.solver in FLOOR and plan.notes["asked"] == "works"
+    assert plan.solver in FIRST and plan.notes["asked"] == "works"
     assert plan.notes["own_latency_s"] == pytest.approx(slow_s)

@@ -45,10 +45,10 @@ def test_what_is_announced_as_not_counted_is_not_counted(monkeypatch: pytest.Mon
     assert (notes["seconds"], notes["counted_s"]) == (7.0, 2.0)
 
 
-def test_the_floor_takes_its_time_from_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_plan_takes_its_time_from_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     now, left_s = 0.0, []
 
-    def floor(program: Program, budget: Budget) -> Plan:
+    def first(program: Program, budget: Budget) -> Plan:
         nonlocal now
         now += 2.0
         return all_slow(program, budget)
@@ -58,9 +58,9 @@ def test_the_floor_takes_its_time_from_the_budget(monkeypatch: pytest.MonkeyPatc
         return all_slow(program, budget)
 
     monkeypatch.setattr(registry, "time", SimpleNamespace(perf_counter=lambda: now))
-    monkeypatch.setattr(registry, "floor_plan", floor)
-    solver = Solver("floored", "", run, has_floor=True)
-    monkeypatch.setitem(registry._SOLVERS, "floored", solver)
+    monkeypatch.setattr(registry, "first_plan", first)
+    solver = Solver("falling", "", run, falls_back=True)
+    monkeypatch.setitem(registry._SOLVERS, "falling", solver)
     for seconds in (1.0, 5.0):
-        solve("floored", random_program(0, 5), Budget(seconds))
+        solve("falling", random_program(0, 5), Budget(seconds))
     assert left_s == [0.0, 3.0]

@@ -21,9 +21,10 @@ def show(session: Session, hindrance: str) -> None:
     """
     st.subheader("Tune", anchor=False)
     st.markdown(
-        "Plans, exports, random orders and knobs are tried by early stops; the most promising are"
-        " compiled whole; what these say corrects the costs, and the solver plans anew. The"
-        " answer is never worse than the default. As many random options are tried beside it."
+        "Plans, exports, random orders and pass options are tried by early stops; the most"
+        " promising are compiled whole; what these say corrects the costs, and the solver plans"
+        " anew. The answer is never worse than the default. As many random options are tried"
+        " beside it."
     )
     with st.form("tune", border=False):
         compiles = st.select_slider("Whole compiles", _COMPILES, value=12)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from engine.compiler.reading.own_compile import stored_answers
-from engine.compiler.steering.compiled_plan import Bench, Outcome, bench_of
 from engine.compiler.steering.export import exports
 from engine.compiler.steering.instruction_cycles import instruction_cycles
-from engine.compiler.steering.verify import Verdict, asked_by_plan
+from engine.compiler.steering.outcome import CompileSession, Outcome, compile_session
+from engine.compiler.steering.verify import Verdict, request_by_plan
 from engine.compiler.steering.verify import verify as compiled
 from engine.compiler.toolchain.libtpu import require_compiler, use_cpu_here
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS
@@ -42,10 +42,10 @@ def verify(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str,
     CompilerError, MissingDependencyError, PlanError, ProgramFormatError.
     """
     program, plan = load(folder / PROGRAM), load_plan(folder / BASIS)
-    bench = _bench(program, folder, progress)
+    session = _session(program, folder, progress)
     note = _counted(progress, len(exports(program, plan)) + _WHOLE_COMPILES)
-    verdict = compiled(bench, asked_by_plan(bench, plan, note))
-    return _facts(folder, bench, verdict, order)
+    verdict = compiled(session, request_by_plan(session, plan, note))
+    return _facts(folder, session, verdict, order)
 
 
 def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -55,31 +55,31 @@ def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, A
     `random_improvement`, of as many random options. Raises as `verify` does.
     """
     program = load(folder / PROGRAM)
-    bench = _bench(program, folder, progress)
+    session = _session(program, folder, progress)
     tuned = tune_program(
         program,
         compiles=int(dict(order["details"])["compiles"]),
         seconds=order["seconds"],
         seed=order["seed"],
         folder=_answers_folder(folder),
-        has_knobs=False,
+        has_program_options=False,
         note=_noted(progress),
     )
     return {
-        **_facts(folder, bench, tuned.verdict, order),
+        **_facts(folder, session, tuned.verdict, order),
         "compiles": tuned.compiles,
         "random_compiles": tuned.random_compiles,
         "random_improvement": tuned.random_improvement,
     }
 
 
-def _bench(program: Program, folder: Path, progress: Progress) -> Bench:
+def _session(program: Program, folder: Path, progress: Progress) -> CompileSession:
     """The program before the compiler, which announces every compile."""
     note = _noted(progress)
     answers = stored_answers(program, _answers_folder(folder), init_args=init_args(), note=note)
     require_compiler(program.hardware.name)
     use_cpu_here()
-    return bench_of(program, answers)
+    return compile_session(program, answers)
 
 
 def _answers_folder(folder: Path) -> Path:
@@ -87,14 +87,16 @@ def _answers_folder(folder: Path) -> Path:
     return folder if cache_folder(COMPILES_CACHE) is None else answers_folder()
 
 
-def _facts(folder: Path, bench: Bench, verdict: Verdict, order: dict[str, Any]) -> dict[str, Any]:
+def _facts(
+    folder: Path, session: CompileSession, verdict: Verdict, order: dict[str, Any]
+) -> dict[str, Any]:
     """Write the plan that the verdict's options gave; returns the facts that `verify` lists.
 
-    The bench has both compiles already.
+    The session has both compiles already.
     """
-    default, ours = bench.full(DEFAULT_OPTIONS), bench.full(verdict.compiler_options)
+    default, ours = session.full(DEFAULT_OPTIONS), session.full(verdict.compiler_options)
     save_plan(_realised(ours, verdict), folder / PLAN)
-    rows = instruction_cycles(bench.program, default.observation, ours.observation)
+    rows = instruction_cycles(session.program, default.observation, ours.observation)
     return {
         "verdict": verdict.to_json(),
         "instructions": [asdict(row) for row in rows],

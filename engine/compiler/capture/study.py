@@ -33,7 +33,7 @@ from engine.compiler.costs.trust import left_out, others
 from engine.compiler.reading.observation import Observation, observe, stall_cycles
 from engine.compiler.reading.own_compile import own_compile
 from engine.compiler.reading.xla_plan import read_own_plan
-from engine.compiler.steering.export import CROSS_PROGRAM, INEFFICIENT_RATIO, exports
+from engine.compiler.steering.export import INEFFICIENT_RATIO, PASS_OPTIONS, exports
 from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
 from engine.errors import CompilerError, PlanError, ProgramFormatError
@@ -63,12 +63,9 @@ NUM_ALIKE = 6
 NUM_PROPOSALS = 3
 """Placements that an early stop looks at before one of them is compiled whole."""
 
-KNOBS: Sequence[Mapping[str, str]] = (
-    {CROSS_PROGRAM: "0", INEFFICIENT_RATIO: "0.2"},
-    {},
-    {INEFFICIENT_RATIO: "0.2"},
-    {CROSS_PROGRAM: "0"},
-)
+BOTH = PASS_OPTIONS[-1]
+TURNS = (BOTH, PASS_OPTIONS[0], PASS_OPTIONS[2], PASS_OPTIONS[1])
+"""The order in which proposals are made with the pass options."""
 
 FEWER_COPIES: Sequence[Mapping[str, str]] = (
     {INEFFICIENT_RATIO: "2"},
@@ -106,14 +103,15 @@ class Study:
     def run(self, compiles: int) -> Observations:
         """Compile until `compiles` whole compiles are made, or there is nothing more to learn.
 
-        The first is the compiler's own plan; the second that with both knobs, if it is another.
-        All is agreed once the plans of all solvers, one after another, are predicted or known.
+        The first is the compiler's own plan; the second that with both pass options, if it is
+        another. All is agreed once the plans of all solvers, one after another, are predicted or
+        known.
         """
         known = {c.name for c in self.observations.compiles}
         if "default" not in known:
             self.compile("default", DEFAULT_OPTIONS)
-        if "knobs" not in known and self._placement(KNOBS[0]) is not None:
-            self.compile("knobs", KNOBS[0])
+        if "knobs" not in known and self._placement(BOTH) is not None:
+            self.compile("knobs", BOTH)
         agreed, num_plans = 0, 0
         while (turn := len(self.observations.compiles) + self.refused) < compiles:
             is_agreed = agreed >= len(self.solvers)
@@ -243,8 +241,8 @@ class Study:
             GOOD_STAKE * total_cycles(self.program, None, self.observations.slow.seen),
         )
         for number in range(NUM_PROPOSALS):
-            knobs = KNOBS[(turn + number) % len(KNOBS)]
-            options = {**proposal(self.program, stake, seen, turn * 10 + number), **knobs}
+            chosen = TURNS[(turn + number) % len(TURNS)]
+            options = {**proposal(self.program, stake, seen, turn * 10 + number), **chosen}
             early = self._placement(options)
             if early is None:
                 continue

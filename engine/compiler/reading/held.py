@@ -147,9 +147,9 @@ def _in_the_way(held: Sequence[Held], homeless: Sequence[Held]) -> list[Held]:
 
 def _block(program: Program, items: Sequence[Held]) -> Block:
     spans = tuple((item.start, item.end) for item in items)
-    floors = (
+    scratch = (
         instruction.reserved_bytes
         for start, end in spans
         for instruction in program.instructions[max(0, start) : end]
     )
-    return Block(program.groups[items[0].group].size_bytes, spans, max(floors, default=0))
+    return Block(program.groups[items[0].group].size_bytes, spans, max(scratch, default=0))

@@ -18,11 +18,11 @@ EMPHASIS = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """`size` bytes wanted in one place, at `floor` or above, during the slots of all `spans`."""
+    """`size` bytes wanted in one place, at `lowest` or above, during the slots of all `spans`."""
 
     size: int
     spans: tuple[tuple[int, int], ...]
-    floor: int
+    lowest: int
 
     @property
     def slots(self) -> int:
@@ -91,7 +91,7 @@ def _place_all(
             for other in rivals[number]
             if (offset := offsets[other]) is not None
         )
-        low = _aligned(blocks[number].floor, alignment)
+        low = _aligned(blocks[number].lowest, alignment)
         for bottom, top in taken:
             if bottom - low >= blocks[number].size:
                 break

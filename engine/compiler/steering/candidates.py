@@ -1,4 +1,4 @@
-"""Compiler options that `tune` tries: knobs, exports of plans, and random rules."""
+"""Compiler options that `tune` tries: pass options, exports of plans, and random rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.compiler.steering.export import (
-    KNOBS,
+    PASS_OPTIONS,
     SORT_ORDER,
     Steering,
     both_rules,
@@ -20,23 +20,23 @@ from engine.compiler.toolchain.results import SLOW_OPTIONS
 from engine.plan.model import Plan
 from engine.program.model import Program
 
-KNOB = "knob"
+PASS_OPTION = "knob"
 EXPORT = "export"
 RANDOM = "random"
 CAPTURED = "captured"
-"""Compiled whole when the program was captured, and so known for nothing."""
+"""Compiled in full by `capture`, so trying it costs no compile."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Options to try; `origin` is KNOB, EXPORT, RANDOM or CAPTURED."""
+    """Options to try; `origin` is PASS_OPTION, EXPORT, RANDOM or CAPTURED."""
 
     steering: Steering
     origin: str
 
 
-def captured(program: Program) -> tuple[Candidate, ...]:
-    """The placements for which a capture compiled the program whole, but the two ends."""
+def captured_candidates(program: Program) -> tuple[Candidate, ...]:
+    """The placements that `capture` compiled in full, except all-slow and the default."""
     placements = program.provenance.get("placements")
     if not isinstance(placements, Mapping):
         return ()
@@ -47,30 +47,34 @@ def captured(program: Program) -> tuple[Candidate, ...]:
     )
 
 
-def knobs() -> tuple[Candidate, ...]:
-    """Every setting of the knobs but the default's."""
+def pass_option_candidates() -> tuple[Candidate, ...]:
+    """All `PASS_OPTIONS` but the default's."""
     return tuple(
-        Candidate(Steering(f"knobs{in_words(knob)}", knob), KNOB) for knob in KNOBS if knob
+        Candidate(Steering(f"pass options{in_words(options)}", options), PASS_OPTION)
+        for options in PASS_OPTIONS
+        if options
     )
 
 
-def planned(program: Program, plan: Plan, settings: Sequence[int]) -> tuple[Candidate, ...]:
-    """The exports of a plan: its own, if it has one, and all orders with some settings of knobs."""
-    wanted = [KNOBS[setting] for setting in settings]
+def exported_candidates(
+    program: Program, plan: Plan, numbers: Sequence[int]
+) -> tuple[Candidate, ...]:
+    """The exports of a plan: its own, if it has one, and all orders with some `PASS_OPTIONS`."""
+    wanted = [PASS_OPTIONS[number] for number in numbers]
     own = own_steering(plan)
     return tuple(
         Candidate(steering, EXPORT)
         for steering in exports(program, plan)
-        if steering == own or knobs_of(steering.options) in wanted
+        if steering == own or pass_options_of(steering.options) in wanted
     )
 
 
-def knobs_of(options: Mapping[str, str]) -> Mapping[str, str]:
-    """The knobs among options."""
+def pass_options_of(options: Mapping[str, str]) -> Mapping[str, str]:
+    """The options of an export without its order."""
     return {key: value for key, value in options.items() if key != SORT_ORDER}
 
 
-def varied(candidate: Candidate, seed: int, number: int) -> Candidate:
+def vary(candidate: Candidate, seed: int, number: int) -> Candidate:
     """An export with some rules moved to the front and some left out, by chance."""
     chance = random.Random(f"{seed}/varied/{number}")
     order, last = matchers(candidate.steering.options.get(SORT_ORDER, ""))
@@ -84,15 +88,15 @@ def varied(candidate: Candidate, seed: int, number: int) -> Candidate:
 def random_rules(seed: int, number: int) -> Candidate:
     """The random rule of that number: it moves a random part of all values to one end.
 
-    Every setting of the knobs has its turn.
+    The `PASS_OPTIONS` take turns.
     """
     chance = random.Random(f"{seed}/{number}")
     begin, end = sorted(chance.sample(range(0, 21), 2))
     option = chance.choice(["assign_first", "assign_first", "assign_last"])
-    knob = KNOBS[number % len(KNOBS)]
+    options = PASS_OPTIONS[number % len(PASS_OPTIONS)]
     rule = sort_override(chance.randrange(1, 10_000), begin / 20, end / 20, option)
-    title = f"random rule {number}{in_words(knob)}"
-    return Candidate(Steering(title, {SORT_ORDER: rule, **knob}), RANDOM)
+    title = f"random rule {number}{in_words(options)}"
+    return Candidate(Steering(title, {SORT_ORDER: rule, **options}), RANDOM)
 
 
 def sort_override(seed: int, begin: float, end: float, option: str = "assign_first") -> str:

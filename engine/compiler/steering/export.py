@@ -2,8 +2,8 @@
 
 The pass commits values one after another and does not revisit a committed one, so the order
 decides. A rule per planned value moves it to the front; no single order of the rules wins on all
-programs, so several are made, with and without two knobs that decide whether a plan can be had at
-all. What cannot be
+programs, so several are made, with and without two pass options that decide whether a plan can be
+had at all. What cannot be
 steered: offsets, one slow use of a value that is otherwise fast, an early end of a stay, and copies
 without an instruction to overlap.
 """
@@ -28,16 +28,19 @@ _FLAGS = {
     "max_cross_program_prefetches": CROSS_PROGRAM,
     "inefficient_use_to_copy_ratio": INEFFICIENT_RATIO,
 }
-"""The flag of each knob that a plan's notes may name."""
+"""The flag of each pass option that a plan's notes may name."""
 
-KNOBS: tuple[Mapping[str, str], ...] = (
+PASS_OPTIONS: tuple[Mapping[str, str], ...] = (
     {},
     {CROSS_PROGRAM: "0"},
     {INEFFICIENT_RATIO: "0.2"},
     {CROSS_PROGRAM: "0", INEFFICIENT_RATIO: "0.2"},
 )
-"""No cross-program prefetch, which may take the place of what is worth more; and fewer values
-refused as inefficient (0.5 by default), which counts a loop's weights as if they were read once."""
+"""The memory pass's own options that decide most; they place the same instructions elsewhere.
+
+`CROSS_PROGRAM` 0: the prefetched input can displace a value that saves more. `INEFFICIENT_RATIO`
+0.2 (default 0.5): the pass refuses a copy below this ratio of benefit to cost, and underrates
+weights that are read in a loop."""
 
 MIN_SAVING_SHARE = 0.001
 """Groups that save less than this share of the plan's saving get no rule: 200 rules slow a compile
@@ -104,7 +107,7 @@ def aims(program: Program, plan: Plan) -> tuple[Aim, ...]:
 
 
 def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
-    """Options that aim at `plan`: every order with every setting of the knobs.
+    """Options that aim at `plan`: every order with all `PASS_OPTIONS`.
 
     The first are those that the plan's own notes ask for, where they do (`own_steering`). Raises
     PlanError for an invalid plan, or one that serves nothing fast.
@@ -114,12 +117,12 @@ def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
         raise PlanError("the plan serves nothing from fast memory; there is nothing to steer to")
     own = own_steering(plan)
     made = [] if own is None else [own]
-    for knobs, (title, order) in product(KNOBS, ORDERS.items()):
+    for options, (title, order) in product(PASS_OPTIONS, ORDERS.items()):
         names = [
             name for item in sorted(planned, key=order) for name in _value_names(program, item)
         ]
-        options = {SORT_ORDER: sort_rules(names), **knobs}
-        made.append(Steering(f"{title}{in_words(knobs)}", options))
+        complete = {SORT_ORDER: sort_rules(names), **options}
+        made.append(Steering(f"{title}{in_words(options)}", complete))
     return tuple(made)
 
 
@@ -132,7 +135,7 @@ def own_steering(plan: Plan) -> Steering | None:
     if not isinstance(steering, Mapping):
         return None
     try:
-        options = {_FLAGS[knob]: f"{value:g}" for knob, value in steering["knobs"].items()}
+        options = {_FLAGS[name]: f"{value:g}" for name, value in steering["knobs"].items()}
         text = both_rules(*([matcher_of(n) for n in steering[end]] for end in ("first", "last")))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlanError(f"the plan's note `steering` is damaged ({error!r:.100})") from error
@@ -141,10 +144,10 @@ def own_steering(plan: Plan) -> Steering | None:
     return Steering(f"its own order{in_words(options)}", options)
 
 
-def in_words(knobs: Mapping[str, str]) -> str:
-    """The settings of the knobs in words, as the end of a title."""
+def in_words(options: Mapping[str, str]) -> str:
+    """The pass options among options in words, as the end of a title."""
     words = {CROSS_PROGRAM: "cross-program prefetches {}", INEFFICIENT_RATIO: "ratio {}"}
-    return "".join(f", {words[k].format(value)}" for k, value in knobs.items() if k in words)
+    return "".join(f", {words[k].format(value)}" for k, value in options.items() if k in words)
 
 
 def sort_rules(names: Sequence[str]) -> str:
@@ -153,7 +156,11 @@ def sort_rules(names: Sequence[str]) -> str:
 
 
 def rules(matchers: Sequence[str]) -> str:
-    """The text proto that has what the matchers match placed first, in this order."""
+    """The text proto (`MsaSortOrderOverrides`) that has these placed first, in this order.
+
+    The pass sorts values by `assign_value`, 0 if no override matches, so negative ones come first;
+    of several overrides that match a value the first one counts.
+    """
     return " ".join(
         f"overrides {{ {matcher} override_options {{ assign_value: {turn - len(matchers)} }} }}"
         for turn, matcher in enumerate(matchers)

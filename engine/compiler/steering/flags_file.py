@@ -57,7 +57,7 @@ class Flags:
         aims: tuple[Aim, ...] = (),
         notes: Mapping[str, Any] = MappingProxyType({}),
     ) -> Flags:
-        """Options for `program` as it is, on top of the flags of the user's that it remembers."""
+        """Options for `program`, added to the user's own flags, which the program records."""
         own = target_of(program)
         complete = {**own.options, **options}
         if own.init_args:
@@ -66,8 +66,11 @@ class Flags:
         return cls(program.name, digest, program.hardware.name, complete, aims, notes)
 
     @property
-    def knobs(self) -> dict[str, str]:
-        """Those of the options that make another program than the one they were made for."""
+    def program_options(self) -> dict[str, str]:
+        """The options under which the program itself was captured anew, noted under `knobs`.
+
+        The others only steer placement.
+        """
         noted = self.notes.get("knobs")
         if not isinstance(noted, Mapping):
             return {}

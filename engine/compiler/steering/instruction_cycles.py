@@ -59,8 +59,8 @@ def predicted_cycles(program: Program, seen: Observation) -> NDArray[np.float64]
 DEFAULT = "default"
 _TITLES: Mapping[str, str] = {
     DEFAULT: "the compiler's default",
-    "knobs": "knobs",
-    "knob": "knobs",
+    "knobs": "pass options",
+    "knob": "pass options",
     "plan": "a plan of ours",
     "best": "a plan of ours",
     "stake": "asked for its costs",

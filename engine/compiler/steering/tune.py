@@ -14,18 +14,18 @@ from engine.compiler.reading.observation import Observation
 from engine.compiler.steering.candidates import (
     CAPTURED,
     EXPORT,
-    KNOB,
+    PASS_OPTION,
     RANDOM,
     Candidate,
-    captured,
-    knobs,
-    knobs_of,
-    planned,
+    captured_candidates,
+    exported_candidates,
+    pass_option_candidates,
+    pass_options_of,
     random_rules,
-    varied,
+    vary,
 )
-from engine.compiler.steering.compiled_plan import Bench, Outcome
-from engine.compiler.steering.export import KNOBS, Steering
+from engine.compiler.steering.export import PASS_OPTIONS, Steering
+from engine.compiler.steering.outcome import CompileSession, Outcome
 from engine.errors import CompilerError, PlanError, ProgramFormatError
 from engine.files import read_json, require_header, write_bytes
 from engine.plan.model import Plan
@@ -72,7 +72,7 @@ def _read(path: Path) -> list[Candidate]:
     try:
         candidates = []
         for row in body["candidates"]:
-            if row["origin"] not in (KNOB, EXPORT, RANDOM):
+            if row["origin"] not in (PASS_OPTION, EXPORT, RANDOM):
                 raise ValueError(f"no origin is called {row['origin']!r:.40}")
             options = {str(k): str(v) for k, v in row["options"].items()}
             candidates.append(Candidate(Steering(str(row["title"]), options), row["origin"]))
@@ -121,15 +121,15 @@ class Tuning:
     """The state of one run.
 
     `compiles`: how many whole compiles there may be, the default's among them, but not those that
-    the program's capture has made, which are known for nothing. `is_planning`: whether plans are
-    made and exported; without, only knobs and random rules are tried. `plans`: of the bench's
-    program, exported first. `earlier`: what its costs were fitted to. `first_random`: how
+    the program's capture has made, which cost nothing. `is_planning`: whether plans are
+    made and exported; without, only pass options and random rules are tried. `plans`: of the
+    session's program, exported first. `earlier`: what its costs were fitted to. `first_random`: how
     many random rules the first round tries. `keep`: gets every trial that is the best so far, once
     it is compiled in full. `ran_out`: whether the run ended because the seconds were used up before
     the compiles.
     """
 
-    bench: Bench
+    session: CompileSession
     compiles: int
     deadline: float
     seed: int
@@ -151,11 +151,11 @@ class Tuning:
     def run(self) -> None:
         """Try until the compiles or the seconds are used up; goes on with what the log holds.
 
-        However little time there is, the candidate that promises most is compiled whole before the
-        end, unless another one was, and is better than the default.
+        Even if time is short, at least one candidate is compiled in full: the most promising one,
+        unless one that beats the default already was.
         """
-        program = self.bench.program
-        self.default = self.bench.full({})
+        program = self.session.program
+        self.default = self.session.full({})
         self.note(f"default: {total(self.default):,.0f} cycles")
         if self.is_planning:
             self._take_captured()
@@ -163,7 +163,7 @@ class Tuning:
         self._begin_round()
         self._try([c for c in self.log.candidates if self.is_planning or c.origin != EXPORT])
         self._finish_known()
-        self._try(knobs())
+        self._try(pass_option_candidates())
         if self.is_planning:
             has_exports = any(t.candidate.origin == EXPORT for t in self.trials)
             for plan in self.plans:
@@ -213,7 +213,7 @@ class Tuning:
 
     def predicted_s(self, trial: Trial) -> float:
         """Simulated seconds of a trial's placements with the costs as they are now."""
-        return simulate(self.bench.program, trial.early.plan).latency_s
+        return simulate(self.session.program, trial.early.plan).latency_s
 
     def _solver_seconds(self) -> float:
         left = self.deadline - time.monotonic()
@@ -222,7 +222,7 @@ class Tuning:
     def _begin_round(self) -> None:
         """Say when early stops end, so that a whole compile, as long as the default's, fits in.
 
-        Where it does not fit in at all, half of that time is explored all the same.
+        If no whole compile fits any more, early stops still get half of `EXPLORING_SHARE`.
         """
         assert self.default is not None
         share = EXPLORING_SHARE * (self.deadline - time.monotonic())
@@ -232,15 +232,15 @@ class Tuning:
     def _take_captured(self) -> None:
         """Take up what the capture compiled whole, as far as it is cached.
 
-        What stands in the log an earlier run compiled.
+        Candidates in the log were compiled by an earlier run and are skipped.
         """
         logged = {_key(candidate) for candidate in self.log.candidates}
-        for candidate in captured(self.bench.program):
+        for candidate in captured_candidates(self.session.program):
             options = candidate.steering.options
-            if _key(candidate) in logged or not self.bench.answers.has_full(options):
+            if _key(candidate) in logged or not self.session.answers.has_full(options):
                 continue
             try:
-                full = self.bench.full(options)
+                full = self.session.full(options)
             except CompilerError:
                 continue
             self.trials.append(Trial(candidate, full, full))
@@ -271,7 +271,7 @@ class Tuning:
             known.add(key)
             self.log.add(candidate)
             try:
-                early = self.bench.early(candidate.steering.options)
+                early = self.session.early(candidate.steering.options)
             except CompilerError as error:
                 self.note(f"{candidate.steering.title}: {error}")
                 continue
@@ -284,7 +284,7 @@ class Tuning:
     def _default_s(self) -> float:
         """Simulated seconds of the default's placements with the costs as they are now."""
         assert self.default is not None
-        return simulate(self.bench.program, self.default.plan).latency_s
+        return simulate(self.session.program, self.default.plan).latency_s
 
     def _try_random(self) -> None:
         """Try random rules that are new; a resumed run knows those of its log."""
@@ -305,13 +305,13 @@ class Tuning:
             best = min(made, key=self.predicted_s).candidate
             numbers = range(self.num_varied, self.num_varied + VARIED_PER_ROUND)
             self.num_varied = numbers.stop
-            self._try([varied(best, self.seed, number) for number in numbers])
+            self._try([vary(best, self.seed, number) for number in numbers])
 
     def _finish_known(self) -> None:
         """Take up whole compiles that an earlier run has paid for."""
         for trial in [t for t in self.trials if t.full is None]:
             options = trial.candidate.steering.options
-            if self.num_compiles < self.compiles and self.bench.answers.has_full(options):
+            if self.num_compiles < self.compiles and self.session.answers.has_full(options):
                 self._compile(trial)
         self._correct()
 
@@ -347,7 +347,7 @@ class Tuning:
     def _compile(self, trial: Trial) -> None:
         title = trial.candidate.steering.title
         try:
-            trial.full = self.bench.full(trial.candidate.steering.options)
+            trial.full = self.session.full(trial.candidate.steering.options)
         except CompilerError as error:
             self.note(f"{title}: {error}")
             self.trials.remove(trial)
@@ -366,10 +366,10 @@ class Tuning:
         """Fit the costs to what all whole compiles said."""
         whole = [t.full.observation for t in self.trials if t.full is not None]
         seen = [*self.earlier, *([self.default.observation] if self.default else []), *whole]
-        self.bench = self.bench.with_costs(corrected(self.bench.imported, seen))
+        self.session = self.session.with_costs(corrected(self.session.imported, seen))
 
     def _plan_again(self) -> None:
-        """Plan with the corrected costs, and export with the settings of knobs that did best.
+        """Plan with the corrected costs, and export with the pass options that did best.
 
         Plans by several seeds: what an early stop shows is not always what the solver thought. No
         plan is made when there is no time to try it.
@@ -378,25 +378,25 @@ class Tuning:
             if time.monotonic() >= self.exploring_ends:
                 return
             seed = self.seed + PLANS_PER_ROUND * self.num_compiles + number
-            plan = self.plan_fn(self.bench.program, self._solver_seconds(), seed)
-            self._try_exports(self.bench.program, plan)
+            plan = self.plan_fn(self.session.program, self._solver_seconds(), seed)
+            self._try_exports(self.session.program, plan)
 
     def _try_exports(self, program: Program, plan: Plan) -> None:
         try:
-            candidates = planned(program, plan, self._best_settings())
+            candidates = exported_candidates(program, plan, self._best_pass_options())
         except PlanError as error:
             self.note(f"no export: {error}")
             return
         self._try(candidates)
 
-    def _best_settings(self) -> list[int]:
-        """The two settings of the knobs under which the best placements so far were."""
+    def _best_pass_options(self) -> list[int]:
+        """The two of `PASS_OPTIONS`, by number, with the best placements so far."""
         ranked = [(self._default_s, 0)]
         for trial in self.trials:
-            knobs = knobs_of(trial.candidate.steering.options)
-            if knobs in KNOBS:
-                ranked.append((self.predicted_s(trial), KNOBS.index(knobs)))
-        return list(dict.fromkeys(setting for _, setting in sorted(ranked)))[:2]
+            options = pass_options_of(trial.candidate.steering.options)
+            if options in PASS_OPTIONS:
+                ranked.append((self.predicted_s(trial), PASS_OPTIONS.index(options)))
+        return list(dict.fromkeys(number for _, number in sorted(ranked)))[:2]
 
 
 def _key(candidate: Candidate) -> str:

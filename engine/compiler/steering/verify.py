@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.compiler.steering.compiled_plan import Bench, Outcome, unknown_names
 from engine.compiler.steering.export import Aim, Steering, aims, exports
 from engine.compiler.steering.flags_file import Flags, named_instructions
+from engine.compiler.steering.outcome import CompileSession, Outcome, unknown_names
 from engine.errors import CompilerError, PlanError
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
@@ -20,7 +20,7 @@ NOT_SAID = "the memory pass gives no reason"
 
 
 @dataclass(frozen=True)
-class Placement:
+class AimResult:
     """One aim: what share of its saving the compiler realised, and if less than all, why.
 
     `reason` is empty where all was realised.
@@ -34,7 +34,7 @@ class Placement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placed:
+class EarlyResult:
     """The placements under some options, beside the default's, as an early stop shows them.
 
     `predicted_cycles`, `predicted_default_cycles`: what our simulator and costs say, stalls
@@ -47,13 +47,13 @@ class Placed:
     predicted_default_cycles: float
     predicted_cycles: float
     realised: float | None
-    placements: tuple[Placement, ...]
+    placements: tuple[AimResult, ...]
     unknown_instructions: tuple[str, ...]
     compiler_options: Mapping[str, str]
 
     @property
     def predicted_improvement(self) -> float:
-        """Share of the default's predicted cycles that ours does without."""
+        """Fraction of the default's predicted cycles that is saved."""
         return 1.0 - self.predicted_cycles / self.predicted_default_cycles
 
     def to_json(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Placed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict(Placed):
+class Verdict(EarlyResult):
     """Placements, and what whole compiles say: the compiler's cycles, with loops multiplied out.
 
     `default_priced_cycles`, `ours_priced_cycles`: what has no estimate of the compiler's, by the
@@ -85,12 +85,12 @@ class Verdict(Placed):
 
     @property
     def ours_total_cycles(self) -> float:
-        """The same of ours."""
+        """The same of the requested options."""
         return self.ours_cycles + self.ours_stall_cycles + self.ours_priced_cycles
 
     @property
     def improvement(self) -> float:
-        """Share of the default's cycles, stalls and prices that ours does without."""
+        """Fraction of the default's cycles, stalls and prices that is saved."""
         return 1.0 - self.ours_total_cycles / self.default_total_cycles
 
     def to_json(self) -> dict[str, Any]:
@@ -99,28 +99,28 @@ class Verdict(Placed):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Options that are put before the compiler, what they aim at, and what they name."""
+class Request:
+    """Options to compile with, what they aim at, and what they name."""
 
     steering: Steering
     aims: tuple[Aim, ...] = ()
     names: tuple[str, ...] = ()
 
 
-DEFAULT = Asked(Steering("default", {}))
+DEFAULT = Request(Steering("default", {}))
 """The default compile alone: how well the program's costs predict it."""
 
 
-def asked_by_plan(bench: Bench, plan: Plan, note: Callable[[str], None]) -> Asked:
+def request_by_plan(session: CompileSession, plan: Plan, note: Callable[[str], None]) -> Request:
     """The export of `plan` that an early stop finds best.
 
     Raises PlanError for an invalid plan, CompilerError where no export can be compiled.
     """
-    steering = best_export(bench, exports(bench.program, plan), note)
-    return Asked(steering, aims(bench.program, plan))
+    steering = best_export(session, exports(session.program, plan), note)
+    return Request(steering, aims(session.program, plan))
 
 
-def asked_by_flags(program: Program, flags: Flags) -> Asked:
+def request_by_flags(program: Program, flags: Flags) -> Request:
     """A flags file's options. Raises PlanError if they were made for another program."""
     if flags.program_hash != content_hash(program):
         raise PlanError(
@@ -128,38 +128,43 @@ def asked_by_flags(program: Program, flags: Flags) -> Asked:
             " export or tune again"
         )
     steering = Steering("flags", flags.compiler_options)
-    return Asked(steering, flags.aims, named_instructions(flags))
+    return Request(steering, flags.aims, named_instructions(flags))
 
 
-def place(bench: Bench, asked: Asked, usual: Bench | None = None) -> Placed:
-    """Stop the default and what is asked early: placements, and what they are predicted to take.
+def early_result(
+    session: CompileSession, request: Request, default_session: CompileSession | None = None
+) -> EarlyResult:
+    """Compile the default and the requested options up to the memory pass.
 
-    `usual`: the bench of the default, where what is asked makes another program.
+    `default_session`: of the default, where the request makes another program.
     """
-    default, ours = (usual or bench).early({}), bench.early(asked.steering.options)
-    return Placed(**_placed(bench, asked, default, ours))
+    default = (default_session or session).early({})
+    return _early_result(session, request, default, session.early(request.steering.options))
 
 
-def verify(bench: Bench, asked: Asked, usual: Bench | None = None) -> Verdict:
-    """Compile the default and what is asked in full; `usual` as in `place`."""
-    default, ours = (usual or bench).full({}), bench.full(asked.steering.options)
+def verify(
+    session: CompileSession, request: Request, default_session: CompileSession | None = None
+) -> Verdict:
+    """Compile the default and the requested options in full; sessions as in `early_result`."""
+    default = (default_session or session).full({})
+    steered = session.full(request.steering.options)
     assert default.cycles is not None
     assert default.stall_cycles is not None
-    assert ours.cycles is not None
-    assert ours.stall_cycles is not None
+    assert steered.cycles is not None
+    assert steered.stall_cycles is not None
     return Verdict(
-        **_placed(bench, asked, default, ours),
+        **vars(_early_result(session, request, default, steered)),
         default_cycles=default.cycles,
         default_stall_cycles=default.stall_cycles,
-        ours_cycles=ours.cycles,
-        ours_stall_cycles=ours.stall_cycles,
+        ours_cycles=steered.cycles,
+        ours_stall_cycles=steered.stall_cycles,
         default_priced_cycles=default.priced_cycles,
-        ours_priced_cycles=ours.priced_cycles,
+        ours_priced_cycles=steered.priced_cycles,
     )
 
 
 def best_export(
-    bench: Bench, steerings: Sequence[Steering], note: Callable[[str], None]
+    session: CompileSession, steerings: Sequence[Steering], note: Callable[[str], None]
 ) -> Steering:
     """The export whose placements, by early stops, are predicted to run fastest.
 
@@ -169,7 +174,7 @@ def best_export(
     failure = ""
     for steering in steerings:
         try:
-            latency_s = bench.early(steering.options).predicted.latency_s
+            latency_s = session.early(steering.options).predicted.latency_s
         except CompilerError as error:
             failure = str(error)
             note(f"{steering.title}: {error}")
@@ -182,14 +187,16 @@ def best_export(
     return best[1]
 
 
-def realised_share(placements: tuple[Placement, ...]) -> float | None:
+def realised_share(results: tuple[AimResult, ...]) -> float | None:
     """Share of the saving aimed at that the compiler placed as planned."""
-    total = sum(p.saving_s for p in placements)
-    return sum(p.saving_s * p.realised for p in placements) / total if total > 0 else None
+    total = sum(p.saving_s for p in results)
+    return sum(p.saving_s * p.realised for p in results) / total if total > 0 else None
 
 
-def placements(program: Program, aimed: tuple[Aim, ...], outcome: Outcome) -> tuple[Placement, ...]:
-    """The `Placement` of each of the `aimed`, in their order."""
+def aim_results(
+    program: Program, aimed: tuple[Aim, ...], outcome: Outcome
+) -> tuple[AimResult, ...]:
+    """The result of each of the `aimed`, in their order."""
     accesses = {
         (program.values[access.value].name, program.instructions[access.time].name): index
         for index, access in enumerate(program.accesses)
@@ -206,22 +213,24 @@ def placements(program: Program, aimed: tuple[Aim, ...], outcome: Outcome) -> tu
         groups = dict.fromkeys(group_of[v] for v in aim.values if v in group_of)
         reasons = [outcome.refused[g] for g in groups if g in outcome.refused]
         reason = "" if share > 0.999 else (reasons or [NOT_SAID])[0]
-        results.append(Placement(aim.values, aim.instructions, aim.saving_s, share, reason))
+        results.append(AimResult(aim.values, aim.instructions, aim.saving_s, share, reason))
     return tuple(results)
 
 
-def _placed(bench: Bench, asked: Asked, default: Outcome, ours: Outcome) -> dict[str, Any]:
-    """The fields of `Placed`."""
-    became = placements(bench.program, asked.aims, ours)
-    return {
-        "title": asked.steering.title,
-        "predicted_default_cycles": _cycles(bench.program, default.predicted),
-        "predicted_cycles": _cycles(bench.program, ours.predicted),
-        "realised": realised_share(became),
-        "placements": became,
-        "unknown_instructions": unknown_names(asked.names, ours),
-        "compiler_options": dict(asked.steering.options),
-    }
+def _early_result(
+    session: CompileSession, request: Request, default: Outcome, steered: Outcome
+) -> EarlyResult:
+    program, options = session.program, request.steering.options
+    results = aim_results(program, request.aims, steered)
+    return EarlyResult(
+        title=request.steering.title,
+        predicted_default_cycles=_cycles(program, default.predicted),
+        predicted_cycles=_cycles(program, steered.predicted),
+        realised=realised_share(results),
+        placements=results,
+        unknown_instructions=unknown_names(request.names, steered),
+        compiler_options=dict(options),
+    )
 
 
 def _cycles(program: Program, predicted: Simulation) -> float:

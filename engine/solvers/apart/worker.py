@@ -83,7 +83,7 @@ def _time_slice(program: Program, order: dict[str, Any], reporter: _Reporter) ->
         return reporter.tell(share, message) and time.time() < until
 
     seconds = max(0.0, until - time.time())
-    # Without the floor, which the portfolio has; it checks every plan.
+    # Without a first plan, which the portfolio has; it checks every plan.
     solver = find(order["solver"])
     return solver.run(program, Budget(seconds, order["seed"], progress, options))
 

@@ -19,14 +19,14 @@ RAISE = 1.5
 
 @dataclass(frozen=True)
 class Life:
-    """What is to be placed: `size` granules, not below `floor`, in the slots of all `spans`.
+    """What is to be placed: `size` granules, not below `lowest`, in the slots of all `spans`.
 
     `worth_s`: seconds that are lost without it. `hint`: the place that it had before, if any.
     """
 
     spans: tuple[tuple[int, int], ...]
     size: int
-    floor: int
+    lowest: int
     worth_s: float
     hint: int | None = None
 
@@ -74,11 +74,11 @@ def _first_fit(
                 taken.append((place, place + lives[j].size))
         taken.sort()
         hint = life.hint if has_hints else None
-        is_within = hint is not None and life.floor <= hint <= capacity - life.size
+        is_within = hint is not None and life.lowest <= hint <= capacity - life.size
         if hint is not None and is_within and _is_free(taken, hint, hint + life.size):
             places[i] = hint
             continue
-        low = life.floor
+        low = life.lowest
         for start, end in taken:
             if start - low >= life.size:
                 break

@@ -143,7 +143,7 @@ def _life(facts: Facts, stay: Ints, hint: int | None) -> Life:
     return Life(
         spans=spans,
         size=int(facts.size[stay[GROUP]]),
-        floor=max(
+        lowest=max(
             (int(facts.reserved[max(a, 0) : b].max()) for a, b in spans if max(a, 0) < b), default=0
         ),
         worth_s=float(facts.saving_s[stay[FIRST] : stay[LAST] + 1].sum()),

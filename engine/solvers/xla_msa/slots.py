@@ -12,7 +12,7 @@ from engine.program.model import TOP_LEVEL, Program
 
 @dataclass(frozen=True)
 class MsaOptions:
-    """Knobs of XLA's memory space assignment, named after its flags.
+    """Options of XLA's memory space assignment, named after its flags.
 
     The three overlap ratios compare the time between a copy's start and its use with the copy's
     own time; the largest counts in copies of the whole fast memory. `while_execution_count` is the

@@ -1,6 +1,6 @@
 """`steered`: the best plan that XLA's own heuristic makes when its priorities are chosen for it.
 
-XLA's memory pass has options for which values to place first and which last, and two knobs that
+XLA's memory pass has options for which values to place first and which last, and two options that
 matter (`docs/tuning.md`); no other part of a plan can be asked of it. So this search varies only
 these, lets `xla_like` place everything, and judges the plan by the simulator. Its plans save less
 than those of `local`, but the compiler can be steered to nearly all of what they hold.
@@ -41,7 +41,7 @@ HOTTEST, COLDEST = 3e-3, 1e-5
 
 @dataclass(frozen=True)
 class Steering:
-    """The heuristic's inputs: groups to place first, in order, groups to place last, knobs."""
+    """The heuristic's inputs: groups to place first, in order; to place last; pass options."""
 
     first: tuple[int, ...] = ()
     last: frozenset[int] = frozenset()
@@ -94,21 +94,21 @@ def place(program: Program, steering: Steering) -> Plan:
 
 
 def in_names(program: Program, steering: Steering) -> dict[str, object]:
-    """A steering as a plan's notes hold it: values by name, knobs that differ from XLA's."""
+    """A steering as a plan's notes hold it: values by name, pass options that differ from XLA's."""
 
     def names(groups: Iterator[int] | tuple[int, ...]) -> list[str]:
         values = [n for g in groups for n in program.groups[g].values]
         return [program.values[number].name for number in values]
 
-    knobs: dict[str, float] = {}
+    options: dict[str, float] = {}
     if steering.max_cross_program_prefetches is not None:
-        knobs["max_cross_program_prefetches"] = steering.max_cross_program_prefetches
+        options["max_cross_program_prefetches"] = steering.max_cross_program_prefetches
     if steering.inefficient_use_to_copy_ratio != RATIOS[0]:
-        knobs["inefficient_use_to_copy_ratio"] = steering.inefficient_use_to_copy_ratio
+        options["inefficient_use_to_copy_ratio"] = steering.inefficient_use_to_copy_ratio
     return {
         "first": names(steering.first),
         "last": names(iter(sorted(steering.last))),
-        "knobs": knobs,
+        "knobs": options,
     }
 
 
@@ -126,7 +126,7 @@ class _Search:
         self._here, self._here_s = Steering(), math.inf
 
     def begin(self, goes_on: Callable[[], bool]) -> None:
-        """XLA's own order under every setting of the knobs, then some orders by worth."""
+        """XLA's own order under all pass options, then some orders by worth."""
         for steering in self._beginnings():
             self._try(steering, temperature=0.0)
             if not goes_on():
@@ -152,12 +152,12 @@ class _Search:
             self._here, self._here_s = steering, latency_s
 
     def _beginnings(self) -> Iterator[Steering]:
-        knobs = [
+        options = [
             Steering(max_cross_program_prefetches=early, inefficient_use_to_copy_ratio=ratio)
             for early, ratio in product(EARLY_PASSES, RATIOS)
         ]
-        yield from knobs
-        for order, base in product(_orders(self._program, self._worth), knobs):
+        yield from options
+        for order, base in product(_orders(self._program, self._worth), options):
             yield replace(base, first=order)
 
     def _varied(self, steering: Steering) -> Steering:

@@ -32,7 +32,7 @@ def test_what_has_a_place_overlaps_nothing(some: list[Life], capacity: int) -> N
     places = pack(some, capacity)
     placed = [(life, place) for life, place in zip(some, places, strict=True) if place is not None]
     for life, place in placed:
-        assert life.floor <= place <= capacity - life.size
+        assert life.lowest <= place <= capacity - life.size
     for (one, low), (other, place) in combinations(placed, 2):
         is_apart = low + one.size <= place or place + other.size <= low
         assert is_apart or not shares_slot(one, other)
@@ -42,7 +42,7 @@ def test_what_has_a_place_overlaps_nothing(some: list[Life], capacity: int) -> N
 def test_places_that_are_hinted_at_stay_if_they_will_do(some: list[Life], capacity: int) -> None:
     before = pack(some, capacity)
     hinted = [
-        Life(life.spans, life.size, life.floor, life.worth_s, place)
+        Life(life.spans, life.size, life.lowest, life.worth_s, place)
         for life, place in zip(some, before, strict=True)
         if place is not None
     ]

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.compiler.steering.export import exports
 from engine.compiler.steering.instruction_cycles import instruction_cycles, kept_compiles
-from engine.compiler.steering.verify import Placement, Verdict
+from engine.compiler.steering.verify import AimResult, Verdict
 from engine.compiler.toolchain import libtpu
 from tests.ui.apps import open_view, session_of
 from ui.jobs.protocol import DONE, TUNE, VERIFY, Order
@@ -117,8 +117,8 @@ def test_a_verdict_becomes_a_plan_figures_and_placements() -> None:
         predicted_cycles=other.predicted,
         realised=0.25,
         placements=(
-            Placement((names[0],), (), 1e-6, 1.0, ""),
-            Placement((names[1],), (), 3e-6, 0.0, "out of memory"),
+            AimResult((names[0],), (), 1e-6, 1.0, ""),
+            AimResult((names[1],), (), 3e-6, 0.0, "out of memory"),
         ),
         unknown_instructions=(),
         compiler_options=other.options,

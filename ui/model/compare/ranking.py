@@ -54,27 +54,27 @@ def ranked(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda r: (r.verdict != VALID, r.latency_s))
 
 
-def floor_s(program: Program, bound_s: float | None) -> float:
+def least_s(program: Program, bound_s: float | None) -> float:
     """The best latency that cannot be excluded: the bound if it is known, else all fast."""
     return max(program.all_fast_s, bound_s or 0.0)
 
 
 def share_saved(program: Program, latency_s: float, bound_s: float | None) -> float:
     """Part of the possible saving that a plan takes: 0 for all slow, 1 at the bound."""
-    possible = program.all_slow_s - floor_s(program, bound_s)
+    possible = program.all_slow_s - least_s(program, bound_s)
     return (program.all_slow_s - latency_s) / possible if possible > 0 else 1.0
 
 
 def table(program: Program, rows: Sequence[Row], bound_s: float | None) -> pd.DataFrame:
     """The comparison, best plan first; the program's times in microseconds, shares in percent."""
     order = ranked(rows)
-    floor = floor_s(program, bound_s)
+    least = least_s(program, bound_s)
     return pd.DataFrame(
         {
             "solver": [r.solver for r in order],
             "runtime": [r.latency_s * 1e6 for r in order],
             "saved": [100 * share_saved(program, r.latency_s, bound_s) for r in order],
-            "over": [100 * (r.latency_s / floor - 1) if floor > 0 else 0.0 for r in order],
+            "over": [100 * (r.latency_s / least - 1) if least > 0 else 0.0 for r in order],
             "stalls": [r.stall_s * 1e6 for r in order],
             "checker": [r.verdict for r in order],
             "stays": [r.num_stays for r in order],
@@ -103,9 +103,9 @@ def losses(program: Program, rows: Sequence[Row], bound_s: float | None) -> go.F
             xanchor="left",
         )
     if bound_s is not None:
-        floor = 1e6 * (floor_s(program, bound_s) - program.all_fast_s)
-        figure.add_vrect(x0=0, x1=floor, fillcolor=LINE, opacity=0.16, line_width=0, layer="below")
-        _add_mark(figure, floor, "lower bound", "dot")
+        least = 1e6 * (least_s(program, bound_s) - program.all_fast_s)
+        figure.add_vrect(x0=0, x1=least, fillcolor=LINE, opacity=0.16, line_width=0, layer="below")
+        _add_mark(figure, least, "lower bound", "dot")
     _add_mark(figure, 1e6 * (program.all_slow_s - program.all_fast_s), "all slow", "solid")
     figure.update_layout(
         barmode="stack",

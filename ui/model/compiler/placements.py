@@ -43,7 +43,7 @@ class Fate:
 def fates(program: Program, placements: Sequence[Mapping[str, Any]]) -> list[Fate]:
     """The fate of each tensor: the unrealised first, of these the greatest saving first.
 
-    `placements`: fields of `engine.compiler.steering.verify.Placement`, as JSON.
+    `placements`: fields of `engine.compiler.steering.verify.AimResult`, as JSON.
     """
     group_of = {value.name: value.group for value in program.values}
     rows = []

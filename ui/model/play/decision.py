@@ -228,9 +228,9 @@ def room_text(game: ReferenceGame) -> str:
     """How full fast memory is now, in words."""
     numbers, time = game.facts.numbers, min(game.move.time, game.program.num_slots - 1)
     standing = [*game.state.live.values(), *(b for b in game.state.ended if b.stands_at(time))]
-    floor = numbers.reserved[time]
-    used = sum(b.size for b in standing) + floor
-    gaps = free_gaps(standing, floor, numbers.fast_granules)
+    scratch = numbers.reserved[time]
+    used = sum(b.size for b in standing) + scratch
+    gaps = free_gaps(standing, scratch, numbers.fast_granules)
     hole = max((high - low for low, high in gaps), default=0)
     taken = f"{size_text(used * numbers.granule)} of {size_text(game.program.hardware.fast_bytes)}"
     return f"{taken} taken, largest hole {size_text(hole * numbers.granule)}"

@@ -42,13 +42,13 @@ def _since(plan: Plan, stay: Stay) -> str:
 
 def room_text(program: Program, plan: Plan, time: int) -> str:
     """How full fast memory is at a slot under the plan, and its largest hole."""
-    floor = program.instructions[time].reserved_bytes if time < program.num_slots else 0
+    scratch = program.instructions[time].reserved_bytes if time < program.num_slots else 0
     standing = sorted(
         (s.offset, s.offset + program.groups[s.group].size_bytes)
         for s in plan.stays
         if s.start <= time < s.end
     )
-    used, edge, hole = floor, floor, 0
+    used, edge, hole = scratch, scratch, 0
     for low, high in standing:
         used += high - low
         hole, edge = max(hole, low - edge), max(edge, high)

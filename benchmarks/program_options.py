@@ -1,9 +1,10 @@
-"""The section `knobs`: which settings of the compiler make another program, and a faster one.
+"""The section `program_options`: which of the compiler's make another program, and a faster one.
 
 For each program (`--programs`, names or files): an early stop under every candidate of
-`engine.compiler.steering.knobs` and of `ALSO` says whether this compiler knows it and whether the
-program changes; where it does, a whole compile says what cycles and stalls become, against its
-default. Rows go to `docs/results/knobs.json` as they are measured; compile results are cached.
+`engine.compiler.steering.program_options` and of `ALSO` says whether this compiler knows it and
+whether the program changes; where it does, a whole compile says what cycles and stalls become,
+against its default. Rows go to `docs/results/program_options.json` as they are measured; compile
+results are cached.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings
 from engine.compiler.reading.own_compile import stored_answers
-from engine.compiler.steering.knobs import Setting, fingerprint, settings
+from engine.compiler.steering.program_options import ProgramOption, fingerprint, program_options
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.results import Answers
@@ -22,9 +23,9 @@ from engine.compiler.toolchain.target import SCOPED_LIMIT
 from engine.errors import EngineError
 from engine.program import library
 from engine.workflows.capturing import answers_folder
-from engine.workflows.knob_search import bench_under
+from engine.workflows.program_search import session_under
 
-ROWS = RESULTS / "knobs.json"
+ROWS = RESULTS / "program_options.json"
 PROGRAMS = ("lstm-v5e-b128", "t5-v5p-b24", "gpt-v6e-b4", "alexnet-v4-b24")
 """Samples, one for each chip: what is chosen here is tuned, so no held-out program takes part."""
 ALSO: tuple[tuple[str, Mapping[str, str]], ...] = (
@@ -61,35 +62,35 @@ def run(section: str, given: Settings) -> None:
         program = library.resolve(name)
         answers = stored_answers(program, answers_folder())
         base = answers.stopped({})
-        default = total(bench_under(answers, {}).full({}))
-        wanted = settings(program.hardware.name, base.devices)
-        for setting in (*wanted, *(Setting(*one) for one in ALSO)):
-            key = [program.name, setting.title]
+        default = total(session_under(answers, {}).full({}))
+        wanted = program_options(program.hardware.name, base.devices)
+        for option in (*wanted, *(ProgramOption(*one) for one in ALSO)):
+            key = [program.name, option.title]
             if all(row["key"] != key for row in read(ROWS)):
-                row = {"key": key, **_row(answers, setting, base.hlo, default)}
+                row = {"key": key, **_row(answers, option, base.hlo, default)}
                 keep(ROWS, [*read(ROWS), row])
                 print(_line(row), flush=True)
     print("\n".join(summary(read(ROWS))))
 
 
-def _row(answers: Answers, setting: Setting, base: str, default: float) -> Row:
-    facts = {"kind": setting.kind, "versions": versions(), "commit": commit()}
+def _row(answers: Answers, option: ProgramOption, base: str, default: float) -> Row:
+    facts = {"kind": option.kind, "versions": versions(), "commit": commit()}
     try:
-        early = answers.stopped(setting.options).hlo
+        early = answers.stopped(option.flags).hlo
     except EngineError as error:
         is_unknown = "No such compile option" in str(error)
         return {**facts, "effect": UNKNOWN if is_unknown else REFUSED}
     if fingerprint(early) == fingerprint(base):
         return {**facts, "effect": SAME}
     try:
-        gain = 1.0 - total(bench_under(answers, setting.options).full({})) / default
+        gain = 1.0 - total(session_under(answers, option.flags).full({})) / default
     except EngineError:
         return {**facts, "effect": REFUSED}
     return {**facts, "effect": OTHER, "gain": gain}
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
-    """For each setting what it did to how many programs, the best median gain first."""
+    """For each option what it did to how many programs, the best median gain first."""
     titles = list(dict.fromkeys(row["key"][1] for row in rows))
     lines = []
     for title in titles:

@@ -1,9 +1,10 @@
 """Compiler options that make another program: other windows, fusions, schedules or layouts.
 
-Unlike the knobs of the memory pass (`engine.compiler.steering.export.KNOBS`), which place the same
-instructions elsewhere, these change the instructions and what they cost, so a program is captured
-anew under them. The candidates are those of public launch scripts and of the page *XLA flags
-guidance* that this compiler knows; `python -m benchmarks knobs` measures which change anything.
+Unlike the options of the memory pass (`engine.compiler.steering.export.PASS_OPTIONS`), which place
+the same instructions elsewhere, these change the instructions and what they cost, so a program is
+captured anew under them. The candidates are those of public launch scripts and of the page *XLA
+flags guidance* that this compiler knows; `python -m benchmarks program_options` measures which
+change anything.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from engine.errors import CompilerError
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Options that change the program. `kind`: what they are about, in a word."""
+class ProgramOption:
+    """Flags of the compiler that change the program. `kind`: what they are about, in a word."""
 
     kind: str
-    options: Mapping[str, str]
+    flags: Mapping[str, str]
 
     @property
     def title(self) -> str:
-        """The options in words."""
-        return ", ".join(f"{name}={value}" for name, value in self.options.items())
+        """The flags in words."""
+        return ", ".join(f"{name}={value}" for name, value in self.flags.items())
 
 
 SCHEDULE = "schedule"
@@ -43,7 +44,8 @@ _SCOPED_KIB: Mapping[str, tuple[int, ...]] = {
     "tpu7x": (49_152, 40_960),
 }
 """Limits above the default (16 MiB on v5e and v5p, 32 MiB on v6e and tpu7x), those that launch
-scripts set among them. Measured on v5e and v5p alone, where 8 MiB was slower."""
+scripts set among them. Measured on v5e and v5p alone, where 8 MiB was slower; on v4 none is tried,
+as none was measured."""
 
 _FLAGS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("fusion", {"xla_tpu_enable_experimental_fusion_cost_model": "true"}),
@@ -53,56 +55,56 @@ _FLAGS: tuple[tuple[str, Mapping[str, str]], ...] = (
 )
 
 
-def settings(hardware: str, devices: int = 1) -> tuple[Setting, ...]:
-    """The settings to try on a chip, for a program of so many devices.
+def program_options(hardware: str, devices: int = 1) -> tuple[ProgramOption, ...]:
+    """The options to try on a chip, for a program of so many devices.
 
     Kinds take turns, so that the first of them cover all kinds. A program of a mesh gets none that
     move collectives: the compiler's cycles do not count these, so to expose them would look like a
     gain.
     """
     limits = ({SCOPED_LIMIT: str(kib)} for kib in _SCOPED_KIB.get(hardware, ()))
-    made = [Setting("scratch", options) for options in limits]
-    made += [Setting(kind, options) for kind, options in _FLAGS]
+    made = [ProgramOption("scratch", flags) for flags in limits]
+    made += [ProgramOption(kind, flags) for kind, flags in _FLAGS]
     ranks: Counter[str] = Counter()
     ranked = []
-    for setting in made:
-        if devices == 1 or setting.kind != SCHEDULE:
-            ranks[setting.kind] += 1
-            ranked.append((ranks[setting.kind], setting))
+    for option in made:
+        if devices == 1 or option.kind != SCHEDULE:
+            ranks[option.kind] += 1
+            ranked.append((ranks[option.kind], option))
     ranked.sort(key=lambda pair: pair[0])
-    return tuple(setting for _, setting in ranked)
+    return tuple(option for _, option in ranked)
 
 
-def together(one: Setting, other: Setting) -> Setting:
-    """Both settings at once."""
-    return Setting(f"{one.kind} and {other.kind}", {**one.options, **other.options})
+def combined(one: ProgramOption, other: ProgramOption) -> ProgramOption:
+    """Both options at once."""
+    return ProgramOption(f"{one.kind} and {other.kind}", {**one.flags, **other.flags})
 
 
-def distinct(
+def effective(
     answers: Answers,
-    tried: Sequence[Setting],
+    tried: Sequence[ProgramOption],
     note: Callable[[str], None],
     goes_on: Callable[[], bool] = lambda: True,
-) -> list[Setting]:
-    """The settings under which early stops show another program than any before, in their order.
+) -> list[ProgramOption]:
+    """The options under which early stops show another program than any before, in their order.
 
     What this compiler does not know or cannot compile is noted and passed over. `goes_on` is asked
     before every early stop.
     """
     seen = {fingerprint(answers.stopped({}).hlo)}
     others = []
-    for setting in tried:
+    for option in tried:
         if not goes_on():
             break
         try:
-            mark = fingerprint(answers.stopped(setting.options).hlo)
+            mark = fingerprint(answers.stopped(option.flags).hlo)
         except CompilerError as error:
-            note(f"{setting.title}: {error}")
+            note(f"{option.title}: {error}")
             continue
         if mark not in seen:
             seen.add(mark)
-            others.append(setting)
-    note(f"knobs: {len(others)} of {len(tried)} make another program")
+            others.append(option)
+    note(f"program options: {len(others)} of {len(tried)} make another program")
     return others
 
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from engine.processes import num_cores
-from engine.solvers.portfolio import solver
+from engine.solvers import portfolio as solver
 
 
 def test_workers_have_one_thread_and_the_users_settings(monkeypatch: pytest.MonkeyPatch) -> None:

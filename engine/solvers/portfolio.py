@@ -25,7 +25,7 @@ from engine.program.io import save
 from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan
 from engine.solvers.apart.process import POLL_S, Answers, Worker, drain, worker_environment
-from engine.solvers.registry import SOLVERS, Budget, floor_plan
+from engine.solvers.registry import SOLVERS, Budget, first_plan
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class _Race:
         if not self._is_led:
             # The leader has quick plans of its own.
             self._consider_compiled()
-            quick = floor_plan(self._program, replace(self._budget, progress=self._listen))
+            quick = first_plan(self._program, replace(self._budget, progress=self._listen))
             self._consider(quick, quick.solver)
         self._tell()
 

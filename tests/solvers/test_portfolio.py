@@ -20,10 +20,10 @@ from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import SOLVERS, Budget, registry, solve
+from engine.solvers import portfolio as solver
 from engine.solvers.apart import process, worker
-from engine.solvers.portfolio import solver
-from engine.solvers.portfolio.solver import USUAL, Member, Turns, members_named
-from engine.solvers.registry import FLOOR
+from engine.solvers.portfolio import USUAL, Member, Turns, members_named
+from engine.solvers.registry import FIRST
 from tests.strategies import random_program
 
 
@@ -43,7 +43,7 @@ def latency_s(program: Program, plan: Plan) -> float:
 
 
 def test_it_is_no_worse_than_what_is_there_at_once(program: Program) -> None:
-    quick = min(latency_s(program, solve(name, program)) for name in FLOOR)
+    quick = min(latency_s(program, solve(name, program)) for name in FIRST)
     for members in (None, ["random"]):
         plan = run(program, seconds=2.5, members=members)
         assert latency_s(program, plan) <= quick * (1 + 1e-9)
@@ -110,7 +110,7 @@ def test_members_play_in_processes_and_end_when_they_find_nothing(program: Progr
 
 def test_a_member_finds_what_is_not_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random games beat the heuristics on this program; so the plan came from a process."""
-    monkeypatch.setattr(registry, "FLOOR", GAMES)
+    monkeypatch.setattr(registry, "FIRST", GAMES)
     program, best_s = found_by_chance()
     options = {"members": ["random"], "processes": 1}
     until_found = Budget(20.0, 0, lambda share, word: not word.endswith("random"), options)
@@ -156,7 +156,7 @@ def test_dead_workers_do_not_kill_it(
     monkeypatch.setattr(process, "COMMAND", (sys.executable, "-c", DEATHS[death]))
     plan = run(program, members=["random"], processes=2)
     assert plan.notes["lost"] >= 3
-    assert plan.notes["found_by"] in (*FLOOR, "all_slow")
+    assert plan.notes["found_by"] in (*FIRST, "all_slow")
 
 
 def test_a_worker_that_does_not_read_is_not_waited_for(
@@ -164,7 +164,7 @@ def test_a_worker_that_does_not_read_is_not_waited_for(
 ) -> None:
     """A pipe holds 64 KiB; the plan to begin from is larger."""
     monkeypatch.setattr(process, "COMMAND", (sys.executable, "-c", "import time; time.sleep(3600)"))
-    quick = min((solve(name, program) for name in FLOOR), key=lambda p: latency_s(program, p))
+    quick = min((solve(name, program) for name in FIRST), key=lambda p: latency_s(program, p))
     start = replace(quick, notes={"moves": "0" * 2**18})
     calls = iter(range(8))
     options = {"members": ["local"], "processes": 1, "start": start}
@@ -205,7 +205,7 @@ def test_a_plan_that_is_not_valid_is_not_taken(
         command = (sys.executable, "-c", LIAR, json.dumps(body))
         monkeypatch.setattr(process, "COMMAND", command)
         plan = run(program, members=["random", "greedy"], processes=1)
-        assert plan.notes["found_by"] in (*FLOOR, "all_slow")
+        assert plan.notes["found_by"] in (*FIRST, "all_slow")
 
 
 def test_it_ends_when_it_is_told_to(program: Program) -> None:

@@ -29,13 +29,14 @@ from engine.program.prices import priced_s
 class Outcome:
     """One compile, read as a plan of the program.
 
-    `plan` is valid under the rules of `docs/model.md`; its notes say what share of the saving that
-    cost. `predicted`: simulated with the program's costs. `cycles`, `stall_cycles`: the compiler's
-    own total, loops multiplied out, and the stalls of its copies under its own cycles; both None
-    after an early stop. `priced_cycles`: what the program's prices come to, for which the compiler
-    states none. `observation`: its cycles per instruction and what was fast. `refused`:
-    alias group -> why the memory pass did not place it, for one use at least. `names`: of all
-    instructions, before the pass (which replaces some copies) and after it.
+    `plan` is valid under the rules of `docs/model.md`. Repairing it may drop accesses; its notes
+    say what share of the saving was lost. `predicted`: simulated with the program's costs.
+    `cycles`, `stall_cycles`: the compiler's own total, loops multiplied out, and the stalls of its
+    copies under its own cycles; both None after an early stop. `priced_cycles`: what the program's
+    prices come to, for which the compiler states none. `observation`: its cycles per instruction
+    and what was fast. `refused`: alias group -> why the memory pass did not place it, for one use
+    at least. `names`: of all instructions, before the pass (which replaces some copies) and after
+    it.
     """
 
     plan: Plan
@@ -57,7 +58,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
+class CompileSession:
     """One program and the compiler, which gives its `Outcome` under any options.
 
     `imported`: the program, and how its instructions map to those of the all-slow compile.
@@ -72,15 +73,18 @@ class Bench:
         return self.imported.program
 
     def early(self, options: Mapping[str, str]) -> Outcome:
-        """The outcome under `options`, with cycles only if known; seconds. Raises CompilerError."""
+        """Stop after the memory pass (seconds); cycles only if the full compile is cached.
+
+        Raises CompilerError.
+        """
         return self._outcome(self.answers.early(options))
 
     def full(self, options: Mapping[str, str]) -> Outcome:
-        """The outcome with cycles; minutes, if it is not known. Raises CompilerError."""
+        """Compile in full (minutes unless cached). Raises CompilerError."""
         return self._outcome(self.answers.full(options))
 
-    def with_costs(self, program: Program) -> Bench:
-        """This bench for the program with other costs."""
+    def with_costs(self, program: Program) -> CompileSession:
+        """This session for the program with other costs."""
         return replace(self, imported=replace(self.imported, program=program))
 
     def _outcome(self, compiled: Compiled) -> Outcome:
@@ -106,12 +110,12 @@ class Bench:
         )
 
 
-def bench_of(program: Program, answers: Answers) -> Bench:
-    """The bench of a stored program, after an early stop that maps its instructions anew.
+def compile_session(program: Program, answers: Answers) -> CompileSession:
+    """The session of a stored program, after an early stop that maps its instructions anew.
 
     Raises CompilerError where the compiler makes another program of it.
     """
-    return Bench(own_compile(program, answers), answers)
+    return CompileSession(own_compile(program, answers), answers)
 
 
 def unknown_names(patterns: tuple[str, ...], outcome: Outcome) -> tuple[str, ...]:
@@ -134,7 +138,7 @@ def _names(flow: Flow) -> frozenset[str]:
 def _refused(imported: Imported, refusals: tuple[Refusal, ...]) -> dict[int, str]:
     """Alias group -> the reasons for which it was refused, each once.
 
-    What goes round a loop has more names there than in the program; it is refused under all.
+    A loop-carried value has several names in the log; a refusal of any counts for its group.
     """
     flow, values = imported.flow, imported.program.values
     groups = {

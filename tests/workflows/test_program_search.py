@@ -1,4 +1,4 @@
-"""The search over settings that make another program, on a made-up compiler."""
+"""The search over options that make another program, on a made-up compiler."""
 
 from __future__ import annotations
 
@@ -8,39 +8,43 @@ from typing import Any
 
 import pytest
 
-from benchmarks.knobs import OTHER, ROWS
+from benchmarks.program_options import OTHER, ROWS
 from benchmarks.rows import read
-from engine.compiler.steering.knobs import Setting, fingerprint, settings
+from engine.compiler.steering.program_options import ProgramOption, fingerprint, program_options
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.target import GENERATIONS, SCOPED_LIMIT, Target
 from engine.errors import CompilerError
 from engine.program.prices import priced_s
-from engine.workflows import knob_search as module
-from engine.workflows.knob_search import bench_under, random_settings, search_knobs
+from engine.workflows import program_search as module
+from engine.workflows.program_search import (
+    random_program_options,
+    search_program_options,
+    session_under,
+)
 from tests.compiler.tiny_compiler import hlo
 from tests.program.hlo.modules import A_BYTES
 
 TOTALS = {"a": 950.0, "b": 990.0, "c": 1010.0, "e": 940.0}
-"""What a program of 1000 cycles takes under each setting; `same` leaves it alone."""
+"""What a program of 1000 cycles takes under each option; `same` leaves it alone."""
 
 
-def setting(name: str, kind: str) -> Setting:
-    return Setting(kind, {name: "1"})
+def option(name: str, kind: str) -> ProgramOption:
+    return ProgramOption(kind, {name: "1"})
 
 
 GIVEN = (
-    setting("same", "layout"),
-    setting("a", "fusion"),
-    setting("unknown", "fusion"),
-    setting("c", "scratch"),
-    setting("b", "scratch"),
-    setting("e", "fusion"),
+    option("same", "layout"),
+    option("a", "fusion"),
+    option("unknown", "fusion"),
+    option("c", "scratch"),
+    option("b", "scratch"),
+    option("e", "fusion"),
 )
 
 
 class FakeAnswers:
-    """Settings place more or less of the tiny program in fast memory; another name, another one."""
+    """Options place more or less of the tiny program in fast memory; another name, another one."""
 
     fast: Mapping[str, list[str]] = {
         "a": ["a"],
@@ -64,7 +68,7 @@ class FakeAnswers:
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the settings that were compiled whole."""
+    """The names of the options that were compiled whole."""
     whole: list[str] = []
 
     def under(answers: Any, options: Mapping[str, str]) -> Any:
@@ -73,14 +77,16 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         outcome = SimpleNamespace(total_cycles=min(totals) - 20.0 * (len(totals) - 1))
         return SimpleNamespace(full=lambda _: outcome)
 
-    monkeypatch.setattr(module, "bench_under", under)
-    monkeypatch.setattr(module, "settings", lambda hardware, devices: GIVEN)
+    monkeypatch.setattr(module, "session_under", under)
+    monkeypatch.setattr(module, "program_options", lambda hardware, devices: GIVEN)
     return whole
 
 
 def search(answers: Any, compiles: int, deadline: float = float("inf")) -> Any:
     told: list[str] = []
-    found = search_knobs(answers, 1000.0, compiles=compiles, deadline=deadline, note=told.append)
+    found = search_program_options(
+        answers, 1000.0, compiles=compiles, deadline=deadline, note=told.append
+    )
     assert told
     return found
 
@@ -96,7 +102,7 @@ def test_only_what_makes_another_program_is_compiled_whole_and_the_best_two_toge
 
 
 def test_the_last_compile_is_for_the_best_two_together(compiled: list[str]) -> None:
-    """Also where there are more settings than compiles; without such two, for one more setting."""
+    """Also where there are more options than compiles; without such two, for one more option."""
     found = search(FakeAnswers(), compiles=4)
     assert compiled == ["a", "c", "b", "a+b"]
     assert found.better[0].total == 930.0
@@ -121,10 +127,12 @@ def test_what_the_user_has_set_is_left_alone(compiled: list[str]) -> None:
     assert sorted(compiled) == ["c", "e"]
 
 
-def test_settings_by_chance_are_the_seeds(compiled: list[str]) -> None:
+def test_options_by_chance_are_the_seeds(compiled: list[str]) -> None:
     def drawn(seed: int, count: int = 4) -> list[str]:
-        tried = random_settings(FakeAnswers(), 1000.0, count, seed, float("inf"), lambda _: None)
-        return [one.setting.title for one in tried]
+        tried = random_program_options(
+            FakeAnswers(), 1000.0, count, seed, float("inf"), lambda _: None
+        )
+        return [one.option.title for one in tried]
 
     assert drawn(0) == drawn(0)
     assert len({tuple(drawn(seed)) for seed in range(6)}) > 1
@@ -132,25 +140,25 @@ def test_settings_by_chance_are_the_seeds(compiled: list[str]) -> None:
     assert drawn(0, count=0) == []
 
 
-def test_every_chip_has_settings_and_a_mesh_none_that_move_its_collectives() -> None:
+def test_every_chip_has_options_and_a_mesh_none_that_move_its_collectives() -> None:
     for hardware in GENERATIONS:
-        alone, meshed = settings(hardware), settings(hardware, devices=4)
+        alone, meshed = program_options(hardware), program_options(hardware, devices=4)
         titles = [one.title for one in alone]
         assert len(set(titles)) == len(titles)
         assert {one.title for one in meshed} < set(titles)
         assert {one.kind for one in alone} - {one.kind for one in meshed} == {"schedule"}
-        limits = {one.options.get(SCOPED_LIMIT) for one in alone} - {None}
+        limits = {one.flags.get(SCOPED_LIMIT) for one in alone} - {None}
         assert (hardware == "tpu-v4") == (not limits)
 
 
-def test_settings_that_changed_no_program_that_was_measured_are_not_tried() -> None:
+def test_options_that_changed_no_program_that_was_measured_are_not_tried() -> None:
     """Limits for scratch are measured on two chips alone."""
     measured: dict[str, set[str]] = {}
     for row in read(ROWS):
         measured.setdefault(row["key"][1], set()).add(row["effect"])
     for hardware in GENERATIONS:
-        for one in settings(hardware):
-            if SCOPED_LIMIT not in one.options:
+        for one in program_options(hardware):
+            if SCOPED_LIMIT not in one.flags:
                 assert OTHER in measured[one.title]
 
 
@@ -181,13 +189,13 @@ class HalfEstimated:
         return Compiled(hlo([]).replace(stated, "{}"), "", "")
 
 
-def test_what_the_program_of_a_setting_has_no_estimate_for_is_priced() -> None:
-    """So that a setting which makes the compiler silent is no gain."""
+def test_what_the_program_of_an_option_has_no_estimate_for_is_priced() -> None:
+    """So that a option which makes the compiler silent is no gain."""
     answers = HalfEstimated()
-    bench = bench_under(answers, {})  # type: ignore[arg-type]
-    outcome = bench.full({})
-    moved_s = 3 * A_BYTES / bench.program.hardware.bandwidth
+    session = session_under(answers, {})  # type: ignore[arg-type]
+    outcome = session.full({})
+    moved_s = 3 * A_BYTES / session.program.hardware.bandwidth
     assert outcome.cycles == 100_000
-    assert outcome.priced_cycles == pytest.approx(moved_s * bench.program.hardware.clock_hz)
+    assert outcome.priced_cycles == pytest.approx(moved_s * session.program.hardware.clock_hz)
     assert total(outcome) == pytest.approx(100_000 + outcome.priced_cycles)
-    assert priced_s(bench.program) == pytest.approx(moved_s)
+    assert priced_s(session.program) == pytest.approx(moved_s)

@@ -1,6 +1,6 @@
-"""The first part of `tune`: which of the compiler's own settings make a faster program.
+"""The first part of `tune`: which options of the compiler make a faster program.
 
-From cheap to dear: early stops say which settings make another program; as many of these as there
+From cheap to dear: early stops say which of them make another program; as many of these as there
 are compiles for, kinds in turn, are compiled whole, and last the best two of different kinds
 together. Placement is then tuned in the programs of the best two. (What an early stop shows of the
 bytes in slow memory does not tell which program is faster: it was measured.)
@@ -19,8 +19,13 @@ from engine.compiler.capture.capture import Capturing, Source, captured_by
 from engine.compiler.capture.importer import roofline
 from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import device_of
-from engine.compiler.steering.compiled_plan import Bench, Outcome, bench_of
-from engine.compiler.steering.knobs import Setting, distinct, settings, together
+from engine.compiler.steering.outcome import CompileSession, Outcome, compile_session
+from engine.compiler.steering.program_options import (
+    ProgramOption,
+    combined,
+    effective,
+    program_options,
+)
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.target import chips_of
@@ -34,25 +39,25 @@ from engine.program.prices import is_measured, with_prices
 from engine.workflows.capturing import SECONDS, SOLVERS, planners
 
 NEXT_TO_NOTHING = 5e-4
-"""A smaller gain of a setting is not worth another program."""
+"""A smaller gain of an option is not worth another program."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A setting as compiled whole.
+    """A program option as compiled whole.
 
-    `total`: cycles, stalls and prices of its own default placement. `bench`: of the program that it
-    makes, with costs by operations and bytes alone.
+    `total`: cycles, stalls and prices of its own default placement. `session`: of the program that
+    it makes, with costs by operations and bytes alone.
     """
 
-    setting: Setting
+    option: ProgramOption
     total: float
-    bench: Bench
+    session: CompileSession
 
 
 @dataclass(frozen=True)
-class KnobSearch:
-    """What a search over settings found.
+class ProgramSearch:
+    """What a search over program options found.
 
     `tried`: what was compiled whole, the fewest cycles and stalls first. `default_total`: of the
     user's default.
@@ -68,18 +73,18 @@ class KnobSearch:
         return tuple(one for one in self.tried if one.total < least)
 
 
-def search_knobs(
+def search_program_options(
     answers: Answers,
     default_total: float,
     *,
     compiles: int,
     deadline: float,
     note: Callable[[str], None],
-) -> KnobSearch:
-    """Try the settings for a chip until the compiles or the time are used up; minutes.
+) -> ProgramSearch:
+    """Try the program options for a chip until the compiles or the time are used up; minutes.
 
     The last compile is for the best two of different kinds together, where two are better than the
-    default. `answers`: of the program under the user's own flags; settings that these name are left
+    default. `answers`: of the program under the user's own flags; options that these name are left
     alone.
     """
 
@@ -88,10 +93,10 @@ def search_knobs(
 
     tried: list[Tried] = []
 
-    def found() -> KnobSearch:
-        return KnobSearch(tuple(sorted(tried, key=lambda one: one.total)), default_total)
+    def found() -> ProgramSearch:
+        return ProgramSearch(tuple(sorted(tried, key=lambda one: one.total)), default_total)
 
-    left = deque(distinct(answers, _wanted(answers), note, goes_on))
+    left = deque(effective(answers, _wanted(answers), note, goes_on))
     while left and len(tried) < compiles - 1 and goes_on():
         _try(answers, left.popleft(), default_total, tried, note)
     pair = _pair(found().better)
@@ -102,7 +107,7 @@ def search_knobs(
     return found()
 
 
-def random_settings(
+def random_program_options(
     answers: Answers,
     default_total: float,
     count: int,
@@ -110,52 +115,52 @@ def random_settings(
     deadline: float,
     note: Callable[[str], None],
 ) -> list[Tried]:
-    """Whole compiles of settings drawn by chance, as they come, while there is time."""
+    """Whole compiles of program options drawn by chance, as they come, while there is time."""
     if count == 0:
         return []
     drawn = _wanted(answers)
     random.Random(f"{seed}/settings").shuffle(drawn)
     tried: list[Tried] = []
-    for setting in drawn[:count]:
+    for option in drawn[:count]:
         if time.monotonic() < deadline:
-            _try(answers, setting, default_total, tried, note)
+            _try(answers, option, default_total, tried, note)
     return tried
 
 
-def _wanted(answers: Answers) -> list[Setting]:
-    """The settings for the chip that the user's own flags do not name."""
+def _wanted(answers: Answers) -> list[ProgramOption]:
+    """The program options for the chip that the user's own flags do not name."""
     target, devices = answers.target, answers.stopped({}).devices
     given = set(target.flags)
-    return [s for s in settings(target.hardware, devices) if not given & set(s.options)]
+    return [o for o in program_options(target.hardware, devices) if not given & set(o.flags)]
 
 
-def _pair(better: Sequence[Tried]) -> Setting | None:
-    """The best setting together with the best one of another kind."""
+def _pair(better: Sequence[Tried]) -> ProgramOption | None:
+    """The best option together with the best one of another kind."""
     for other in better[1:]:
-        if other.setting.kind != better[0].setting.kind:
-            return together(better[0].setting, other.setting)
+        if other.option.kind != better[0].option.kind:
+            return combined(better[0].option, other.option)
     return None
 
 
 def _try(
     answers: Answers,
-    setting: Setting,
+    option: ProgramOption,
     default_total: float,
     tried: list[Tried],
     note: Callable[[str], None],
 ) -> None:
     try:
-        bench = bench_under(answers, setting.options)
-        cycles = total(bench.full({}))
+        session = session_under(answers, option.flags)
+        cycles = total(session.full({}))
     except EngineError as error:
-        note(f"{setting.title}: {error}")
+        note(f"{option.title}: {error}")
         return
-    tried.append(Tried(setting, cycles, bench))
-    note(f"knob {setting.title}: {1.0 - cycles / default_total:+.2%}")
+    tried.append(Tried(option, cycles, session))
+    note(f"program option {option.title}: {1.0 - cycles / default_total:+.2%}")
 
 
-def bench_under(answers: Answers, options: Mapping[str, str]) -> Bench:
-    """The bench of what a program becomes under `options`, its costs by operations and bytes alone.
+def session_under(answers: Answers, options: Mapping[str, str]) -> CompileSession:
+    """The session of what a program becomes under `options`; costs by operations and bytes alone.
 
     An early stop with everything slow gives the program, and a whole compile what has no estimate.
     Raises CompilerError, ProgramFormatError, UsageError for counts of loops and branches that it
@@ -177,48 +182,48 @@ def bench_under(answers: Answers, options: Mapping[str, str]) -> Bench:
     refuse_unknown(rough.program, target.counts)
     rough = rough.with_counts(target.counts)
     origin = {COUNTS: target.counts.to_json()}
-    bench = Bench(replace(rough, program=replace(rough.program, provenance=origin)), own)
-    return _priced(bench, bench.full({}))
+    session = CompileSession(replace(rough, program=replace(rough.program, provenance=origin)), own)
+    return _priced(session, session.full({}))
 
 
-def _priced(bench: Bench, compiled: Outcome) -> Bench:
-    """The bench with prices of what its default compile states no cycles for."""
+def _priced(session: CompileSession, compiled: Outcome) -> CompileSession:
+    """The session with prices of what its default compile states no cycles for."""
     stated = compiled.observation.cycles
-    # Copies state 0 where the compile made them asynchronous: they are no price of the setting's.
+    # Copies state 0 where the compile made them asynchronous: they are no price of that program's.
     prices = {
         time: price
-        for time, price in bench.imported.prices.items()
-        if stated[time] == 0 and bench.program.instructions[time].opcode != "copy"
+        for time, price in session.imported.prices.items()
+        if stated[time] == 0 and session.program.instructions[time].opcode != "copy"
     }
     if not prices:
-        return bench
+        return session
     instructions = tuple(
         replace(instruction, fast_s=0.0) if time in prices else instruction
-        for time, instruction in enumerate(bench.program.instructions)
+        for time, instruction in enumerate(session.program.instructions)
     )
     accesses = tuple(
         replace(access, saving_s=0.0) if access.time in prices else access
-        for access in bench.program.accesses
+        for access in session.program.accesses
     )
-    unpriced = replace(bench.program, instructions=instructions, accesses=accesses)
-    return bench.with_costs(with_prices(unpriced, prices))
+    unpriced = replace(session.program, instructions=instructions, accesses=accesses)
+    return session.with_costs(with_prices(unpriced, prices))
 
 
 def program_under(
     program: Program, answers: Answers, options: Mapping[str, str], note: Callable[[str], None]
-) -> tuple[Bench, Sequence[Observation]]:
-    """The bench of what a program becomes under `options`, captured anew; two or three compiles.
+) -> tuple[CompileSession, Sequence[Observation]]:
+    """The session of what a program becomes under `options`, captured anew; two or three compiles.
 
     `answers`: of the program under the user's own flags. Beside it stands what its costs were
     fitted to. Raises UsageError for a program with measured prices: there are none of the other.
     """
     if is_measured(program):
         raise UsageError(
-            f"{program.name} has measured prices, and settings that make another program cannot be"
+            f"{program.name} has measured prices, and options that make another program cannot be"
             " held against them: take the program as it was captured"
         )
     own = answers.under(options)
     source = Source(program.name, own.target, own.stablehlo)
     how = Capturing(planners(SOLVERS, SECONDS), Path(), 1, note=note)
     captured, observations = captured_by(own, source, how)
-    return bench_of(captured, own), [one.seen for one in observations.compiles]
+    return compile_session(captured, own), [one.seen for one in observations.compiles]
