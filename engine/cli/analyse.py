@@ -12,7 +12,7 @@ from engine.cli.arguments import add_command, add_output, add_program
 from engine.cli.output import note, show, warn_of_unestimated
 from engine.errors import CheckpointError, UsageError
 from engine.files import write_bytes
-from engine.hardware.unestimated import unestimated_remark
+from engine.hardware.unestimated_share import unestimated_remark
 from engine.program import library
 
 if TYPE_CHECKING:

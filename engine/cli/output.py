@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.hardware.unestimated import unestimated_remark, unestimated_share
+from engine.hardware.unestimated_share import unestimated_remark, unestimated_share
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program

@@ -11,7 +11,7 @@ from engine.cli.arguments import add_command, add_compiler_options, add_output, 
 from engine.cli.output import EXIT_VIOLATION, note, show, warn_of_unestimated
 from engine.errors import UsageError
 from engine.files import read_json, refuse_unwritable_folder
-from engine.hardware.unestimated import unestimated_share
+from engine.hardware.unestimated_share import unestimated_share
 from engine.plan.io import load_plan, plan_from_json
 from engine.program import library
 from engine.workflows.capturing import SOLVERS, answers_folder

@@ -66,31 +66,31 @@ def rounded(program: Program, budget: Budget) -> Plan:
 
 def best_first(program: Program, progress: Callable[[float, str], bool]) -> Iterator[Plan]:
     """The plans of all roundings, the best first; of those that take equally long one."""
-    best, runs = None, list[Run]()
+    best, tried = None, list[Run]()
 
     def goes_on() -> bool:
-        return progress(len(runs) / (1 + len(RULES)), f"{len(runs)} roundings")
+        return progress(len(tried) / (1 + len(RULES)), f"{len(tried)} roundings")
 
-    for run in roundings(program, 0, goes_on):
-        runs.append(run)
-        if best is None or run.best_s < best.best_s:
+    for one in roundings(program, 0, goes_on):
+        tried.append(one)
+        if best is None or one.best_s < best.best_s:
             # What finds no place counts for nothing.
-            run.confirm()
-            best = run if best is None or run.best_s < best.best_s else best
+            one.confirm()
+            best = one if best is None or one.best_s < best.best_s else best
         if not goes_on():
             break
     assert best is not None
-    yield best.plan({"roundings": len(runs)})
+    yield best.plan({"roundings": len(tried)})
     known_s = [best.best_s]
-    for run in sorted(runs, key=lambda run: run.best_s):
-        run.confirm()
-        if not any(math.isclose(run.best_s, other_s, rel_tol=SAME) for other_s in known_s):
-            known_s.append(run.best_s)
-            yield run.plan({"roundings": len(runs)})
+    for one in sorted(tried, key=lambda one: one.best_s):
+        one.confirm()
+        if not any(math.isclose(one.best_s, other_s, rel_tol=SAME) for other_s in known_s):
+            known_s.append(one.best_s)
+            yield one.plan({"roundings": len(tried)})
 
 
 def roundings(program: Program, seed: int, goes_on: Callable[[], bool]) -> Iterator[Run]:
-    """A run without a linear program, then one for each rule, while it goes on."""
+    """A search without a linear program, then one for each rule, while it goes on."""
     facts = encode(program)
     ones = np.ones(len(program.touches))
     yield _round(program, facts, seed, (ones, ones), RULES[0])
@@ -104,10 +104,10 @@ def roundings(program: Program, seed: int, goes_on: Callable[[], bool]) -> Itera
 def _round(
     program: Program, facts: Facts, seed: int, shares: tuple[Floats, Floats], rule: Rule
 ) -> Run:
-    run = Run(program, seed, facts=facts)
+    search = Run(program, seed, facts=facts)
     runs = wanted_runs(facts, *shares, rule.threshold)
-    run.serve(runs[np.argsort(-_worth(facts, runs, rule.power), kind="stable")])
-    return run
+    search.serve(runs[np.argsort(-_worth(facts, runs, rule.power), kind="stable")])
+    return search
 
 
 def wanted_runs(facts: Facts, served: Floats, stayed: Floats, threshold: float) -> Ints:

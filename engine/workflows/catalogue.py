@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.errors import PlanError
 from engine.files import write_bytes
-from engine.hardware.unestimated import NOTABLE_SHARE, unestimated_share
+from engine.hardware.unestimated_share import NOTABLE_SHARE, unestimated_share
 from engine.plan.bounds import Bound, lower_bound
 from engine.plan.bounds.bound import OBSERVED
 from engine.plan.check import check

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.errors import EngineError
-from engine.hardware.unestimated import unestimated_remark, unestimated_share
+from engine.hardware.unestimated_share import unestimated_remark, unestimated_share
 from engine.plan.bounds import lower_bound
 from engine.plan.simulate import simulate
 from engine.program.io import content_hash

@@ -22,8 +22,8 @@ from engine.program.floors import has_floor, loss_s, worth_s
 from engine.program.model import Program
 from engine.program.validate import validate
 from tests.program.costly import COST_S, FAST_S, FLOOR_S, SLOW_S, costly, kept
-from ui.components.memory_map.actions import actions_of
 from ui.components.memory_map.board import board, saved_before
+from ui.components.memory_map.plan_actions import actions_of
 from ui.components.packing import unpack
 from ui.components.units import time_text
 from ui.model.play.decision import story

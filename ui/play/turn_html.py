@@ -16,7 +16,7 @@ from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program
 from ui.components.html import command_html, facts_html
-from ui.components.memory_map.actions import NO_ACTION
+from ui.components.memory_map.plan_actions import NO_ACTION
 from ui.components.units import (
     address_text,
     count_text,

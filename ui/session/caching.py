@@ -40,8 +40,8 @@ from engine.plan.simulate import Simulation, simulate
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
-from ui.components.memory_map.actions import actions_of
 from ui.components.memory_map.board import NO_REFERENCES, References, board
+from ui.components.memory_map.plan_actions import actions_of
 from ui.jobs.queue import Workshop
 from ui.jobs.store import ResultStore, default_folder
 from ui.jobs.weights import stamp

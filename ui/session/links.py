@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ui.components.memory_map.actions import telling_move
+from ui.components.memory_map.plan_actions import telling_move
 from ui.model.play.line import Line
 from ui.session import caching
 from ui.session.link_query import content_part, index_of, move_of

@@ -15,7 +15,7 @@ from engine.program.io import content_hash
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 from ui.components.markdown import plain
-from ui.components.memory_map.actions import telling_move
+from ui.components.memory_map.plan_actions import telling_move
 from ui.jobs.protocol import DONE
 from ui.jobs.run import Job
 from ui.session import caching

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.hardware.unestimated import unestimated_remark
+from engine.hardware.unestimated_share import unestimated_remark
 from engine.program.counts import counts_remarks
 from engine.program.model import Program
 from engine.program.provenance import reading_warning, refining_remark

@@ -7,7 +7,7 @@ from pathlib import Path
 from engine.debugging.regret import CLASSES
 from engine.game.moves import ACTION_NAMES, DROP, KINDS, NUM_ACTIONS
 from ui.components.glossary import find
-from ui.components.memory_map.actions import NO_ACTION
+from ui.components.memory_map.plan_actions import NO_ACTION
 from ui.model.play.line import line_text
 
 COMPONENTS = Path(__file__).resolve().parents[3] / "ui" / "components"

@@ -12,8 +12,8 @@ from engine.program.model import Program
 from tests.strategies import random_program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
-from ui.components.memory_map.actions import NO_ACTION, actions_of
 from ui.components.memory_map.board import board, heat, used_granules
+from ui.components.memory_map.plan_actions import NO_ACTION, actions_of
 from ui.components.packing import SINK, unpack
 
 Columns = dict[str, np.ndarray]

@@ -10,8 +10,8 @@ from engine.plan.simulate import simulate
 from engine.program.library import load_sample
 from tests.strategies import random_program
 from tests.ui.builders import first_fit_plan
-from ui.components.memory_map.actions import actions_of
 from ui.components.memory_map.board import board, estimates_of, saved_before
+from ui.components.memory_map.plan_actions import actions_of
 from ui.components.packing import unpack
 from ui.model.play.film import Film
 

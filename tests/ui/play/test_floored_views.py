@@ -15,9 +15,9 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from tests.program.floored import FAST_S, FLOOR_S, LARGE_S, SPARE_S, floored, kept
 from tests.strategies import all_slow_plan
-from ui.components.memory_map.actions import actions_of
 from ui.components.memory_map.board import board, saved_before
 from ui.components.memory_map.draft import picture
+from ui.components.memory_map.plan_actions import actions_of
 from ui.components.packing import unpack
 from ui.components.units import time_text
 from ui.model.compare.differences import divergence_text

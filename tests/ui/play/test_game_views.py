@@ -10,8 +10,8 @@ from engine.game.reference.game import ReferenceGame
 from engine.plan.simulate import simulate
 from engine.program.model import Program
 from tests.strategies import random_program
-from ui.components.memory_map.actions import telling_move
 from ui.components.memory_map.draft import plan_so_far, stay_rows
+from ui.components.memory_map.plan_actions import telling_move
 from ui.components.units import size_text
 from ui.model.play.decision import Choice, choices, room_text, story
 from ui.model.play.film import Film

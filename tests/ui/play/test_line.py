@@ -13,8 +13,8 @@ from engine.program.model import Program
 from engine.solvers import solve
 from tests.strategies import random_program
 from tests.ui.builders import first_fit_plan
-from ui.components.memory_map.actions import NO_ACTION, actions_of
 from ui.components.memory_map.draft import Draft, Picture
+from ui.components.memory_map.plan_actions import NO_ACTION, actions_of
 from ui.model.play.eviction import evict
 from ui.model.play.film import Film, saved_s
 from ui.model.play.line import PLAN, Line, players

@@ -9,8 +9,8 @@ from tests.ui.apps import session_of
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
 from tests.ui.play_page import line_of, opened, panel_text, tell
-from ui.components.memory_map.actions import NO_ACTION, actions_of
 from ui.components.memory_map.draft import plan_so_far
+from ui.components.memory_map.plan_actions import NO_ACTION, actions_of
 from ui.model.play.film import Film
 from ui.model.play.line import PLAN, Rating
 from ui.model.play.quiz import MOST_QUESTIONS, Answer, Quiz, quiz_of

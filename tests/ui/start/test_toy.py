@@ -8,7 +8,7 @@ from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.simulate import simulate
-from ui.components.memory_map.actions import actions_of
+from ui.components.memory_map.plan_actions import actions_of
 from ui.components.packing import unpack
 from ui.model.start.toy import _SCRIPT, toy
 

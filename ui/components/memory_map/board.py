@@ -17,7 +17,7 @@ from engine.plan.simulate import Simulation
 from engine.program.floors import above_floor, has_floor, slow_s, worth_s
 from engine.program.model import Program
 from engine.program.provenance import more_s
-from ui.components.memory_map.actions import NO_ACTION, actions_of
+from ui.components.memory_map.plan_actions import NO_ACTION, actions_of
 from ui.components.memory_map.schema import table_columns
 from ui.components.packing import (
     Column,

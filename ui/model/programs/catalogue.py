@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from htpy import Renderable, b, div, em, i, s, span, u
 
-from engine.hardware.unestimated import NOTABLE_SHARE
+from engine.hardware.unestimated_share import NOTABLE_SHARE
 from engine.hardware.what_if import KIND
 from engine.program.library import SampleEntry
 from engine.program.model import Program

@@ -11,7 +11,7 @@ import pytest
 from engine.cli import main
 from engine.compiler.capture.importer import import_hlo
 from engine.hardware.presets import find_device
-from engine.hardware.unestimated import unestimated_remark, unestimated_s, unestimated_share
+from engine.hardware.unestimated_share import unestimated_remark, unestimated_s, unestimated_share
 from engine.hardware.what_if import WhatIf, derive
 from engine.program.io import load
 from engine.program.model import Program
