@@ -8,17 +8,24 @@ import streamlit as st
 
 from ui.compare.jumps_view import jump_buttons
 from ui.components.charts import SLOW
+from ui.components.markdown import plain
 from ui.components.table_view import chosen_row
 from ui.components.units import noise_s, share_text, time_text
+from ui.jobs.protocol import SOLVE
 from ui.model.compare.differences import summary
 from ui.model.compare.gap import Curve, Row, chain_html, gap_chart, opening_rows, table_of
-from ui.session import caching
+from ui.model.compare.ranking import ranked
+from ui.session import caching, opening
 from ui.session.late_charts_view import late_chart
+from ui.session.opening import COMPILED
 from ui.session.reading_view import unmeasured
 from ui.session.state import OpenPlan, Session, current_session
 
 _TABLE_PX = 250
 _MOST_MARKS = 5
+_OTHERS = ("xla_like", "greedy")
+_SECONDS = 10
+"""Solvers that are offered to make a second plan, and how long each may take."""
 COLUMNS = {
     "cost": st.column_config.NumberColumn("Costs, µs", width=85),
     "share": st.column_config.NumberColumn("Of the gap", width=80, format="percent"),
@@ -38,7 +45,7 @@ def show(session: Session) -> None:
     style()
     state, names = session.open.comparison, list(session.open.plans)
     if len(names) < 2:
-        st.info("Run another solver above to hold a plan against this one.")
+        _alone(session)
         return
     first, second, note = st.columns([1.3, 1.3, 2.6], vertical_alignment="bottom")
     baseline = first.selectbox(
@@ -53,6 +60,44 @@ def show(session: Session) -> None:
     state.plans = [*pair, *[n for n in state.plans if n not in pair]][:4]
     note.caption("The gap opens where the line rises; where it falls, the plan catches up.")
     _gap(baseline, plan)
+
+
+def show_first_pair(session: Session) -> None:
+    """Show where XLA's plan, else the slowest, falls behind the fastest; nothing without a plan."""
+    opened = session.open
+    if not opened.plans:
+        return
+    style()
+    plans = opened.plans.values()
+    rows = [caching.row_of(p.identity, opened.program, p.plan, p.name) for p in plans]
+    best, *others = [row.solver for row in ranked(rows)]
+    if not others:
+        _alone(session)
+        return
+    _gap(best, COMPILED if COMPILED in others else others[-1])
+
+
+def _alone(session: Session) -> None:
+    """Say how far the only plan is from the bound, and offer to make others to hold it against."""
+    opened = session.open
+    name, plan = next(iter(opened.plans.items()))
+    latency_s = caching.simulation_of(plan.identity, opened.program, plan.plan).latency_s
+    st.markdown(
+        f"**{plain(name)}** takes {time_text(latency_s)}."
+        + _bound_text(opened.bound_s, latency_s, plain(name))
+    )
+    known = caching.solver_names(opened.identity, opened.program)
+    solvers = [solver for solver in _OTHERS if solver in known]
+    if any(job.order.kind == SOLVE and not job.is_over for job in opened.jobs):
+        st.caption("Where it opens is shown here as soon as there is a second plan.")
+    elif solvers and st.button(
+        f"Make other plans ({' and '.join(solvers)}, {_SECONDS} s each), to see where it opens",
+        key="gap_make",
+        icon=":material/play_arrow:",
+    ):
+        for solver in solvers:
+            opening.order(session, solver, float(_SECONDS))
+        st.rerun()
 
 
 @st.fragment

@@ -6,6 +6,7 @@ import streamlit as st
 
 from engine.debugging.move_notes import notes_from_link
 from engine.errors import UsageError
+from ui.compare import gap_view as first_gap
 from ui.components.glossary import about
 from ui.components.markdown import plain
 from ui.components.units import share_text
@@ -13,7 +14,7 @@ from ui.debug import duel_view, export_view, force_view, gap_view, inbox_view, n
 from ui.model.debug.table import PANELS, counts_text
 from ui.model.search.state import Thought
 from ui.search import board_view, jobs_view, watch_view
-from ui.session import caching, links, opening, recordings
+from ui.session import caching, links, recordings
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
 from ui.session.narrow_view import narrow_note
@@ -35,7 +36,7 @@ def render() -> None:
     """The page."""
     session = current_session()
     narrow_note()
-    opening.ensure_open(session)
+    recordings.ensure_open(session)
     _take_link(session)
     recordings.take_up(session.open)
     board_view.collect(session)
@@ -70,6 +71,10 @@ def _nothing_yet(session: Session) -> None:
     )
     watch_view.first_game(session)
     jobs_view.failures(session)
+    if session.open.plans:
+        with st.container(border=True, key="before_the_game"):
+            st.markdown("##### Where the gap is, without the agent")
+            first_gap.show_first_pair(session)
     with st.expander("Open a trace file", icon=":material/upload_file:"):
         jobs_view.upload(session)
     st.query_params.from_dict(_query(session))

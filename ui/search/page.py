@@ -12,7 +12,7 @@ from ui.jobs.weights import words
 from ui.model.compare.ranking import share_saved
 from ui.model.search.state import Thought
 from ui.search import board_view, drift_view, inbox_view, jobs_view, training_view, watch_view
-from ui.session import caching, links, opening, recordings
+from ui.session import caching, links, recordings
 from ui.session.jobs_view import with_jobs
 from ui.session.link_query import move_of
 from ui.session.narrow_view import narrow_note
@@ -35,7 +35,7 @@ def render() -> None:
     """The page."""
     session = current_session()
     narrow_note()
-    opening.ensure_open(session)
+    recordings.ensure_open(session)
     recordings.take_up(session.open)
     board_view.collect(session)
     thought = session.open.searches.thought

@@ -12,8 +12,10 @@ from ui.jobs.run import Job
 from ui.jobs.weights import words
 from ui.model.search.state import Thought
 from ui.search import jobs_view
-from ui.session import caching, recordings
+from ui.session import caching, opening, recordings
 from ui.session.state import Session
+
+_MOST_OFFERED = 4
 
 
 def first_game(session: Session) -> None:
@@ -35,6 +37,20 @@ def first_game(session: Session) -> None:
     ):
         state.jobs.append(_order(session))
         st.rerun()
+    _other_games(session)
+
+
+def _other_games(session: Session) -> None:
+    """Offer the recorded games of other programs, for which nobody has to wait."""
+    names = recordings.names(_MOST_OFFERED)
+    if not names:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="recorded_games"):
+        st.caption("Recorded games, at once:", width="content")
+        for name in names:
+            if st.button(name, key=f"recorded_{name}") and opening.try_open(session, name):
+                st.query_params.clear()
+                st.rerun()
 
 
 def _order(session: Session) -> Job:

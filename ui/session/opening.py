@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -47,13 +47,14 @@ def program_names(session: Session) -> list[str]:
     return list(dict.fromkeys([*names, *own, *session.programs]))
 
 
-def ensure_open(session: Session) -> None:
+def ensure_open(session: Session, first: Sequence[str] = ()) -> None:
     """Open what the link asks for, else the first sample; without samples the page ends here.
 
-    It also ends here, and runs again, while a plan that the link names is being made.
+    `first`: samples to prefer where no link asks for one. It also ends here, and runs again, while
+    a plan that the link names is being made.
     """
     if not session.program_name and not session.awaited_file:
-        open_link(session, st.query_params.to_dict())
+        open_link(session, st.query_params.to_dict(), first)
     if session.awaited_file:
         _await_file(session)
     _await_linked_plan(session)
@@ -61,7 +62,7 @@ def ensure_open(session: Session) -> None:
         st.warning(plain(text), icon=":material/link_off:")
 
 
-def open_link(session: Session, query: Mapping[str, str]) -> None:
+def open_link(session: Session, query: Mapping[str, str], first: Sequence[str] = ()) -> None:
     """Open what the parameters of a link ask for, else the first sample; they may say anything.
 
     Nothing is opened where that is a program that has to be brought first.
@@ -84,7 +85,7 @@ def open_link(session: Session, query: Mapping[str, str]) -> None:
     elif content:
         session.awaited_file = dict(query)
     else:
-        open_named(session, names[0])
+        open_named(session, names[0] if wanted or not first else first[0])
         if wanted:
             session.notices.append(_lost_program(wanted, names[0]))
 

@@ -16,9 +16,9 @@ from ui.jobs.protocol import Order
 from ui.jobs.weights import digest, shipped
 from ui.model.search.recording import Recording, recording_of
 from ui.model.search.watch import best_game, order_of
-from ui.session import films
+from ui.session import caching, films, opening
 from ui.session.opening import BEST_KNOWN
-from ui.session.state import OpenProgram
+from ui.session.state import OpenProgram, Session
 
 RECORDINGS = SAMPLES_FOLDER / "games"
 
@@ -34,6 +34,23 @@ def found(opened: OpenProgram, folder: Path = RECORDINGS) -> Recording | None:
     if not weights or not library.is_sample(opened.program.name) or not path.exists():
         return None
     return _read(state_of(path), opened.identity, digest(weights), path, opened.program)
+
+
+def names(most: int, folder: Path = RECORDINGS) -> list[str]:
+    """The first samples, at most so many, with a recorded game of their content."""
+    weights = next(iter(shipped()), "")
+    listed = [e for e in caching.sample_index() if path_of(e.name, folder).exists()]
+    if not weights:
+        return []
+    chosen: list[str] = []
+    for entry in listed:
+        if len(chosen) == most:
+            break
+        path = path_of(entry.name, folder)
+        program = caching.sample(entry.name)
+        if _read(state_of(path), entry.content_hash, digest(weights), path, program) is not None:
+            chosen.append(entry.name)
+    return chosen
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -59,6 +76,11 @@ def take_up(opened: OpenProgram) -> None:
     recording = found(opened)
     if recording is not None:
         recording.add_to(state)
+
+
+def ensure_open(session: Session) -> None:
+    """Open what the link asks for, else a sample with a recorded game (`opening.ensure_open`)."""
+    opening.ensure_open(session, () if session.program_name else names(1))
 
 
 def first_order(opened: OpenProgram) -> tuple[Order, Plan | None]:

@@ -305,3 +305,31 @@ def test_the_gap_comes_first_and_its_parts_lead_to_their_positions(tmp_path: Pat
     assert not at.exception
     shown_move = moves[session_of(at).open.searches.move]
     assert shown_move.time == int(parts["slot"].iloc[number])
+
+
+def test_without_a_game_the_gap_of_the_compilers_plan_is_shown_already() -> None:
+    at = open_view(_debug, program="gptdecode-v5e-b8")
+    parts = next(t.value for t in at.dataframe if "cost" in t.value)
+    assert parts["cost"].iloc[0] > 0
+    assert any("xla_compiled" in m.value and "slower" in m.value for m in at.markdown)
+
+
+def test_with_one_plan_alone_its_gap_is_told_and_others_are_offered() -> None:
+    at = open_view(_debug, program=PROGRAM)
+    opened = session_of(at).open
+    slow = OpenPlan("slow", all_slow_plan(opened.program), "slow")
+    opened.plans = {"slow": slow}
+    at.run()
+    assert any("above the bound" in m.value for m in at.markdown)
+    at.button(key="gap_make").click().run()
+    assert {job.solver for job in opened.jobs} == {"xla_like", "greedy"}
+    assert "gap_make" not in {b.key for b in at.button}
+
+
+def test_who_has_chosen_nothing_sees_a_recorded_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recordings, "names", lambda most: ["gptdecode-v5e-b8", PROGRAM][:most])
+    at = open_view(_debug)
+    assert session_of(at).program_name == "gptdecode-v5e-b8"
+    at.button(key=f"recorded_{PROGRAM}").click().run()
+    assert session_of(at).program_name == PROGRAM
+    assert open_view(_debug, program="t5-v5e-b24").session_state["explorer"].program_name != PROGRAM

@@ -111,6 +111,15 @@ def test_a_recording_of_something_else_is_ignored(
     assert reason in changed.refusal(opened.identity, digest(shipped()[0]))
 
 
+def test_the_programs_with_a_recorded_game_are_listed(recording: Recording, tmp_path: Path) -> None:
+    write(recording, tmp_path)
+    path_of("teach-keep-or-drop", tmp_path).write_bytes(b"damaged")
+    assert recordings.names(9, tmp_path) == [PROGRAM]
+    assert recordings.names(0, tmp_path) == []
+    write(replace(recording, digest="0" * 64), tmp_path)
+    assert recordings.names(9, tmp_path) == [], "other weights"
+
+
 @pytest.mark.parametrize("damage", [b"", b"PK\3\4 nonsense", b"\x93NUMPY"])
 def test_a_damaged_file_is_ignored(damage: bytes, tmp_path: Path) -> None:
     path_of(PROGRAM, tmp_path).write_bytes(damage)
