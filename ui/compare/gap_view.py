@@ -27,11 +27,11 @@ _OTHERS = ("xla_like", "greedy")
 _SECONDS = 10
 """Solvers that are offered to make a second plan, and how long each may take."""
 COLUMNS = {
-    "cost": st.column_config.NumberColumn("Costs, µs", width=85),
-    "share": st.column_config.NumberColumn("Of the gap", width=80, format="percent"),
-    "tensor": st.column_config.TextColumn("Tensor", width="medium"),
-    "slot": st.column_config.NumberColumn("Slot", width=60),
-    "what": st.column_config.TextColumn("What happens there", width="large"),
+    "cost": st.column_config.NumberColumn("Costs, µs", width=72),
+    "share": st.column_config.NumberColumn("Of the gap", width=78, format="percent"),
+    "tensor": st.column_config.TextColumn("Tensor", width=135),
+    "slot": st.column_config.NumberColumn("Slot", width=46),
+    "what": st.column_config.TextColumn("What happens there", width=200),
 }
 
 

@@ -32,7 +32,7 @@ from ui.session.state import OpenPlan, Session
 
 _TABLE_PX = 250
 _MOST_MARKS = 5
-_COLUMNS = {"part": st.column_config.TextColumn("Part", width=75), **COLUMNS}
+_COLUMNS = {"part": st.column_config.TextColumn("Part", width=68), **COLUMNS}
 AGENT, CORRECTED, BEST = "the agent", "the corrected game", "the best plan known"
 
 
