@@ -127,9 +127,9 @@ def _as_they_come(session: CompileSession, compiles: int, seed: int) -> float:
     best = default
     for candidate in candidates:
         try:
-            best = min(best, total(session.full(candidate.steering.options)))
+            best = min(best, total(session.full(candidate.options)))
         except CompilerError as error:
-            print(f"{candidate.steering.title}: {error}", flush=True)
+            print(f"{candidate.title}: {error}", flush=True)
     return 1.0 - best / default
 
 

@@ -330,8 +330,8 @@ class _Search:
         title = "default" if variant.option is None else variant.option.title
         aimed: tuple[Aim, ...] = ()
         if trial is not None:
-            title = trial.candidate.steering.title
-            options |= trial.candidate.steering.options
+            title = trial.candidate.title
+            options |= trial.candidate.options
             # The trial's plan is of the program with other costs.
             program = variant.session.program
             aimed = aims(program, replace(trial.early.plan, program_hash=content_hash(program)))
@@ -375,7 +375,7 @@ class _Search:
         chance.run()
         found = _Chance(self.own.default_total, chance.num_compiles + len(tried), {})
         if chance.best is not None:
-            options = chance.best.candidate.steering.options
+            options = chance.best.candidate.options
             found = replace(found, total=total(chance.best.full), options=options)
         for one in tried:
             if one.total < found.total:

@@ -16,8 +16,6 @@ import pytest
 from engine.compiler.reading.observation import Observation
 from engine.compiler.steering import tune as module
 from engine.compiler.steering.candidates import (
-    EXPORT,
-    Candidate,
     exported_candidates,
     pass_option_candidates,
     random_rules,
@@ -167,7 +165,7 @@ def test_the_budget_holds_and_the_best_is_the_best_compiled(program: Program, pl
     run.run()
     assert len(session.asked) == run.num_compiles == 8
     assert run.best is not None
-    assert chosen[key(run.best.candidate.steering.options)] == 920.0
+    assert chosen[key(run.best.candidate.options)] == 920.0
 
 
 def test_nothing_better_is_no_answer_but_the_default(program: Program, plan: Plan) -> None:
@@ -188,7 +186,7 @@ def test_an_abort_costs_a_candidate_and_no_more(program: Program, plan: Plan) ->
     run = tuning(FakeSession(program, plan, FakeAnswers(), aborting), plan, note=told.append)
     run.run()
     assert run.best is not None
-    assert CROSS_PROGRAM not in run.best.candidate.steering.options
+    assert CROSS_PROGRAM not in run.best.candidate.options
     assert any("aborted (code -6)" in line for line in told)
 
 
@@ -379,14 +377,14 @@ def test_time_that_passes_after_a_run_does_not_say_that_it_ran_out(
 
 
 def test_random_rules_differ_and_are_the_seeds(program: Program, plan: Plan) -> None:
-    rules = [str(random_rules(0, n).steering.options) for n in range(40)]
-    assert rules == [str(random_rules(0, n).steering.options) for n in range(40)]
+    rules = [str(random_rules(0, n).options) for n in range(40)]
+    assert rules == [str(random_rules(0, n).options) for n in range(40)]
     assert len(set(rules)) == 40
-    assert rules[0] != str(random_rules(1, 0).steering.options)
+    assert rules[0] != str(random_rules(1, 0).options)
     some = exported_candidates(program, plan, [1])
     assert len(some) == 3
     assert all(
-        {k: v for k, v in c.steering.options.items() if k != SORT_ORDER} == {CROSS_PROGRAM: "0"}
+        {k: v for k, v in c.options.items() if k != SORT_ORDER} == {CROSS_PROGRAM: "0"}
         for c in some
     )
     assert len(pass_option_candidates()) == 3
@@ -394,14 +392,14 @@ def test_random_rules_differ_and_are_the_seeds(program: Program, plan: Plan) -> 
 
 def test_a_variation_has_rules_of_its_export_alone(program: Program, plan: Plan) -> None:
     export = exported_candidates(program, plan, [1])[0]
-    order, last = matchers(export.steering.options[SORT_ORDER])
-    assert both_rules(order, []) == export.steering.options[SORT_ORDER]
+    order, last = matchers(export.options[SORT_ORDER])
+    assert both_rules(order, []) == export.options[SORT_ORDER]
     assert last == []
     moved = both_rules(order[1:], order[:1])
-    export = Candidate(Steering("x", {**export.steering.options, SORT_ORDER: moved}), EXPORT)
+    export = Steering("x", {**export.options, SORT_ORDER: moved})
     made = [vary(export, 0, number) for number in range(20)]
     assert made == [vary(export, 0, number) for number in range(20)]
-    texts = {c.steering.options[SORT_ORDER] for c in made}
+    texts = {c.options[SORT_ORDER] for c in made}
     assert len(texts) > 10
     for text in texts:
         first, last = matchers(text)
@@ -409,7 +407,7 @@ def test_a_variation_has_rules_of_its_export_alone(program: Program, plan: Plan)
         assert last == order[:1]
         assert len(first) == len(set(first)) > len(order) / 2
         assert both_rules(first, last) == text
-    assert all(c.steering.options[CROSS_PROGRAM] == "0" for c in made)
+    assert all(c.options[CROSS_PROGRAM] == "0" for c in made)
 
 
 def test_the_own_steering_of_a_plan_is_tried_whatever_its_options(
@@ -419,9 +417,9 @@ def test_the_own_steering_of_a_plan_is_tried_whatever_its_options(
     told = {"first": names, "last": [], "knobs": {"max_cross_program_prefetches": 0}}
     own = replace(plan, notes={"steering": told})
     found = exported_candidates(program, own, [0])
-    assert found[0].steering.options == {SORT_ORDER: sort_rules(names), CROSS_PROGRAM: "0"}
+    assert found[0].options == {SORT_ORDER: sort_rules(names), CROSS_PROGRAM: "0"}
     others = exported_candidates(program, plan, [0])
-    assert [c.steering for c in found[1:]] == [c.steering for c in others]
+    assert found[1:] == others
 
 
 def test_a_log_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -514,7 +512,7 @@ def test_what_the_capture_compiled_is_known_for_nothing(program: Program, plan: 
         plan,
         compiles=2,
         deadline=time.monotonic() - 1,
-        keep=lambda trial: best.append(trial.candidate.steering.title),
+        keep=lambda trial: best.append(trial.candidate.title),
     )
     run.run()
     assert best == ["captured: knob"]

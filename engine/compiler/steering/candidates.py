@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from engine.compiler.steering.export import (
     PASS_OPTIONS,
@@ -21,36 +20,27 @@ from engine.plan.model import Plan
 from engine.program.model import Program
 
 PASS_OPTION = "knob"
-EXPORT = "export"
 RANDOM = "random"
 CAPTURED = "captured"
 """Compiled in full by `capture`, so trying it costs no compile."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """Options to try; `origin` is PASS_OPTION, EXPORT, RANDOM or CAPTURED."""
-
-    steering: Steering
-    origin: str
-
-
-def captured_candidates(program: Program) -> tuple[Candidate, ...]:
+def captured_candidates(program: Program) -> tuple[Steering, ...]:
     """The placements that `capture` compiled in full, except all-slow and the default."""
     placements = program.provenance.get("placements")
     if not isinstance(placements, Mapping):
         return ()
     return tuple(
-        Candidate(Steering(f"captured: {name}", dict(options)), CAPTURED)
+        Steering(f"captured: {name}", dict(options), CAPTURED)
         for name, options in placements.items()
         if isinstance(options, Mapping) and options and dict(options) != dict(SLOW_OPTIONS)
     )
 
 
-def pass_option_candidates() -> tuple[Candidate, ...]:
+def pass_option_candidates() -> tuple[Steering, ...]:
     """All `PASS_OPTIONS` but the default's."""
     return tuple(
-        Candidate(Steering(f"pass options{in_words(options)}", options), PASS_OPTION)
+        Steering(f"pass options{in_words(options)}", options, PASS_OPTION)
         for options in PASS_OPTIONS
         if options
     )
@@ -58,12 +48,12 @@ def pass_option_candidates() -> tuple[Candidate, ...]:
 
 def exported_candidates(
     program: Program, plan: Plan, numbers: Sequence[int]
-) -> tuple[Candidate, ...]:
+) -> tuple[Steering, ...]:
     """The exports of a plan: its own, if it has one, and all orders with some `PASS_OPTIONS`."""
     wanted = [PASS_OPTIONS[number] for number in numbers]
     own = own_steering(plan)
     return tuple(
-        Candidate(steering, EXPORT)
+        steering
         for steering in exports(program, plan)
         if steering == own or pass_options_of(steering.options) in wanted
     )
@@ -74,18 +64,18 @@ def pass_options_of(options: Mapping[str, str]) -> Mapping[str, str]:
     return {key: value for key, value in options.items() if key != SORT_ORDER}
 
 
-def vary(candidate: Candidate, seed: int, number: int) -> Candidate:
+def vary(candidate: Steering, seed: int, number: int) -> Steering:
     """An export with some rules moved to the front and some left out, by chance."""
     chance = random.Random(f"{seed}/varied/{number}")
-    order, last = matchers(candidate.steering.options.get(SORT_ORDER, ""))
+    order, last = matchers(candidate.options.get(SORT_ORDER, ""))
     for _ in range(chance.randint(0, 2) if order else 0):
         order.insert(0, order.pop(chance.randrange(len(order))))
     kept = [m for m in order if chance.random() > 1 / len(order)] or order
-    options = {**candidate.steering.options, SORT_ORDER: both_rules(kept, last)}
-    return Candidate(Steering(f"varied {number}: {candidate.steering.title}", options), EXPORT)
+    options = {**candidate.options, SORT_ORDER: both_rules(kept, last)}
+    return Steering(f"varied {number}: {candidate.title}", options)
 
 
-def random_rules(seed: int, number: int) -> Candidate:
+def random_rules(seed: int, number: int) -> Steering:
     """The random rule of that number: it moves a random part of all values to one end.
 
     The `PASS_OPTIONS` take turns.
@@ -96,7 +86,7 @@ def random_rules(seed: int, number: int) -> Candidate:
     options = PASS_OPTIONS[number % len(PASS_OPTIONS)]
     rule = sort_override(chance.randrange(1, 10_000), begin / 20, end / 20, option)
     title = f"random rule {number}{in_words(options)}"
-    return Candidate(Steering(title, {SORT_ORDER: rule, **options}), RANDOM)
+    return Steering(title, {SORT_ORDER: rule, **options}, RANDOM)
 
 
 def sort_override(seed: int, begin: float, end: float, option: str = "assign_first") -> str:

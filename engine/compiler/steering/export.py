@@ -20,6 +20,9 @@ from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.program.model import Group, Program
 
+EXPORT = "export"
+"""The origin of options that aim at a plan."""
+
 SORT_ORDER = "xla_tpu_msa_sort_order_overrides"
 CROSS_PROGRAM = "xla_msa_max_cross_program_prefetches"
 INEFFICIENT_RATIO = "xla_tpu_msa_inefficient_use_to_copy_ratio"
@@ -64,10 +67,14 @@ class Aim:
 
 @dataclass(frozen=True)
 class Steering:
-    """Compiler options that aim at a plan, and how they were made, in words."""
+    """Compiler options that steer the memory pass, and how they were made, in words.
+
+    `origin`: EXPORT of a plan, or another of `engine.compiler.steering.candidates`.
+    """
 
     title: str
     options: Mapping[str, str]
+    origin: str = EXPORT
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,8 @@ from engine.compiler.costs.correct import corrected
 from engine.compiler.reading.observation import Observation
 from engine.compiler.steering.candidates import (
     CAPTURED,
-    EXPORT,
     PASS_OPTION,
     RANDOM,
-    Candidate,
     captured_candidates,
     exported_candidates,
     pass_option_candidates,
@@ -24,7 +22,7 @@ from engine.compiler.steering.candidates import (
     random_rules,
     vary,
 )
-from engine.compiler.steering.export import PASS_OPTIONS, Steering
+from engine.compiler.steering.export import EXPORT, PASS_OPTIONS, Steering
 from engine.compiler.steering.outcome import CompileSession, Outcome
 from engine.errors import CompilerError, PlanError, ProgramFormatError
 from engine.files import read_json, require_header, write_bytes
@@ -44,11 +42,11 @@ class TuneLog:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self.candidates: list[Candidate] = []
+        self.candidates: list[Steering] = []
         if path is not None and path.exists():
             self.candidates = _read(path)
 
-    def add(self, candidate: Candidate) -> None:
+    def add(self, candidate: Steering) -> None:
         """Keep a candidate, unless it is kept already."""
         if candidate in self.candidates:
             return
@@ -58,15 +56,12 @@ class TuneLog:
             write_bytes(self._path, json.dumps(_body(self.candidates)).encode())
 
 
-def _body(candidates: Sequence[Candidate]) -> dict[str, object]:
-    rows = [
-        {"title": c.steering.title, "origin": c.origin, "options": dict(c.steering.options)}
-        for c in candidates
-    ]
+def _body(candidates: Sequence[Steering]) -> dict[str, object]:
+    rows = [{"title": c.title, "origin": c.origin, "options": dict(c.options)} for c in candidates]
     return {"format": FORMAT, "version": VERSION, "candidates": rows}
 
 
-def _read(path: Path) -> list[Candidate]:
+def _read(path: Path) -> list[Steering]:
     body = read_json(path)
     require_header(body, FORMAT, VERSION, str(path))
     try:
@@ -75,7 +70,7 @@ def _read(path: Path) -> list[Candidate]:
             if row["origin"] not in (PASS_OPTION, EXPORT, RANDOM):
                 raise ValueError(f"no origin is called {row['origin']!r:.40}")
             options = {str(k): str(v) for k, v in row["options"].items()}
-            candidates.append(Candidate(Steering(str(row["title"]), options), row["origin"]))
+            candidates.append(Steering(str(row["title"]), options, row["origin"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ProgramFormatError(f"{path}: not a valid log ({error!r:.160})") from error
     return candidates
@@ -106,7 +101,7 @@ PlanFn = Callable[[Program, float, int], Plan]
 class Trial:
     """A candidate and its placements; `full` once it is compiled in full."""
 
-    candidate: Candidate
+    candidate: Steering
     early: Outcome
     full: Outcome | None = None
 
@@ -236,7 +231,7 @@ class Tuning:
         """
         logged = {_key(candidate) for candidate in self.log.candidates}
         for candidate in captured_candidates(self.session.program):
-            options = candidate.steering.options
+            options = candidate.options
             if _key(candidate) in logged or not self.session.answers.has_full(options):
                 continue
             try:
@@ -247,7 +242,7 @@ class Tuning:
         best = self.best
         if best is not None:
             gain = 1.0 - total(best.full) / total(self.default)
-            self.note(f"known from the capture: {best.candidate.steering.title}: {gain:+.2%}")
+            self.note(f"known from the capture: {best.candidate.title}: {gain:+.2%}")
             self.keep(best)
 
     def _compile_after_all(self) -> None:
@@ -261,7 +256,7 @@ class Tuning:
                 self.note("the time is over; the candidate that promises most is compiled whole")
             self._compile(chosen[0])
 
-    def _try(self, candidates: Sequence[Candidate]) -> None:
+    def _try(self, candidates: Sequence[Steering]) -> None:
         """Stop each candidate early, unless it is known, until this round's time is over."""
         known = {_key(trial.candidate) for trial in self.trials}
         for candidate in candidates:
@@ -271,14 +266,14 @@ class Tuning:
             known.add(key)
             self.log.add(candidate)
             try:
-                early = self.session.early(candidate.steering.options)
+                early = self.session.early(candidate.options)
             except CompilerError as error:
-                self.note(f"{candidate.steering.title}: {error}")
+                self.note(f"{candidate.title}: {error}")
                 continue
             trial = Trial(candidate, early)
             self.trials.append(trial)
             gain = 1.0 - self.predicted_s(trial) / self._default_s
-            self.note(f"early stop {len(self.trials)}: {candidate.steering.title}: {gain:+.2%}")
+            self.note(f"early stop {len(self.trials)}: {candidate.title}: {gain:+.2%}")
 
     @property
     def _default_s(self) -> float:
@@ -290,7 +285,7 @@ class Tuning:
         """Try random rules that are new; a resumed run knows those of its log."""
         count = self.first_random if self.num_random == 0 else RANDOM_PER_ROUND
         known = {_key(trial.candidate) for trial in self.trials}
-        fresh: list[Candidate] = []
+        fresh: list[Steering] = []
         while len(fresh) < count:
             candidate = random_rules(self.seed, self.num_random)
             self.num_random += 1
@@ -310,7 +305,7 @@ class Tuning:
     def _finish_known(self) -> None:
         """Take up whole compiles that an earlier run has paid for."""
         for trial in [t for t in self.trials if t.full is None]:
-            options = trial.candidate.steering.options
+            options = trial.candidate.options
             if self.num_compiles < self.compiles and self.session.answers.has_full(options):
                 self._compile(trial)
         self._correct()
@@ -345,9 +340,9 @@ class Tuning:
         return chosen or left[:1]
 
     def _compile(self, trial: Trial) -> None:
-        title = trial.candidate.steering.title
+        title = trial.candidate.title
         try:
-            trial.full = self.session.full(trial.candidate.steering.options)
+            trial.full = self.session.full(trial.candidate.options)
         except CompilerError as error:
             self.note(f"{title}: {error}")
             self.trials.remove(trial)
@@ -393,15 +388,15 @@ class Tuning:
         """The two of `PASS_OPTIONS`, by number, with the best placements so far."""
         ranked = [(self._default_s, 0)]
         for trial in self.trials:
-            options = pass_options_of(trial.candidate.steering.options)
+            options = pass_options_of(trial.candidate.options)
             if options in PASS_OPTIONS:
                 ranked.append((self.predicted_s(trial), PASS_OPTIONS.index(options)))
         return list(dict.fromkeys(number for _, number in sorted(ranked)))[:2]
 
 
-def _key(candidate: Candidate) -> str:
+def _key(candidate: Steering) -> str:
     """A key that is equal for candidates of equal options."""
-    return str(sorted(candidate.steering.options.items()))
+    return str(sorted(candidate.options.items()))
 
 
 def total(outcome: Outcome | None) -> float:
