@@ -91,8 +91,9 @@ class Lesson:
 
     @property
     def words(self) -> str:
-        """All that a search looks through, in small letters."""
-        parts = [self.title, self.name, *self.concepts, self.text, self.after, *self.docs]
+        """All that a search looks through, in small letters; of pages of ours, their headings."""
+        headings = (page.partition("#")[2].replace("-", " ") for page in self.docs)
+        parts = [self.title, self.name, *self.concepts, self.text, self.after, *headings]
         parts += [f"{r.title} {r.source}" for r in self.reading]
         return " ".join(parts).lower()
 

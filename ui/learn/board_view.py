@@ -33,8 +33,8 @@ class Scene(Protocol):
     """Whether the map must not show what the actions would do."""
     look: Mapping[str, str]
     """What the map looks like at first, as in links."""
-    absent: tuple[str, ...]
-    """Entries of the map's legend of which the board has nothing."""
+    is_plain: bool
+    """Whether shapes and kinds of instructions are left out."""
 
     @property
     def board(self) -> str:
@@ -103,7 +103,7 @@ def _board(scene: Scene, seat: Seat, panel: DeltaGenerator) -> None:
             "link": {},
             "look": dict(scene.look),
             "is_lesson": True,
-            "absent": list(scene.absent),
+            "is_plain": scene.is_plain,
         },
         key=scene.key,
     )

@@ -12,7 +12,7 @@ from engine.lessons.catalogue import load_catalogue
 from engine.lessons.judge import Judge, always_drop
 from tests.ui.apps import open_view
 from ui.learn.lesson_map_view import places_of, rows_of
-from ui.model.learn.lesson import absent_from, mark_up
+from ui.model.learn.lesson import mark_up
 from ui.model.learn.progress import Progress
 from ui.model.learn.state import Seat
 
@@ -193,13 +193,6 @@ def test_a_page_that_is_loaded_anew_goes_on_where_it_was() -> None:
     assert seat.attempt.tip.game.actions == actions
     assert seat.num_hints == 1
     assert mark_up(FIRST.hints[0]) in html(again)
-
-
-def test_the_legend_has_what_the_board_has() -> None:
-    assert "scratch" in absent_from(Judge(FIRST))
-    scratch = SHELF.find("scratch-and-groups")
-    assert "scratch" not in absent_from(Judge(scratch))
-    assert "cross-program" not in absent_from(Judge(SHELF.find("what-the-last-run-left")))
 
 
 def test_the_map_shows_what_is_done_and_what_that_opens() -> None:

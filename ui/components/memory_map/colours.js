@@ -32,12 +32,13 @@ function layerColour(layer, count) {
   return `hsl(${hue.toFixed(0)} 52% ${layer % 2 ? 42 : 55}%)`;
 }
 
-// `fill(group, start)` is a colour; `legend` a list of [css of a chip, text, name of its pattern].
+// `fill(group, start)` is a colour; `legend` a list of [css of a chip, text, name of its pattern, the
+// part of the board that it explains; without one it is always there].
 const COLOURINGS = {
   kind(plan, palette) {
     return {
       fill: (group, start) => palette.kinds[kindOf(plan, group, start)],
-      legend: palette.kinds.map((colour, kind) => [`background:${colour}`, KINDS[kind]]),
+      legend: palette.kinds.map((colour, kind) => [`background:${colour}`, KINDS[kind], "", KINDS[kind]]),
     };
   },
   saving(plan) {
@@ -90,13 +91,40 @@ function fillOf(plan, i, look) {
   return look.colouring.fill(plan.stay_group[i], plan.stay_start[i]);
 }
 
+// Parts of a board that not every board has, beside the kinds of its tensors.
+const SCRATCH = "scratch",
+  ARRIVING = "arriving",
+  LEAVING = "leaving",
+  SLOW = "slow",
+  STALL = "stall",
+  LEGAL = "legal",
+  OTHER = "other";
+
+// The parts of the board that a plan shows.
+function partsOfPlan(plan) {
+  const parts = new Set();
+  for (let i = 0; i < plan.numStays; i++) parts.add(KINDS[kindOf(plan, plan.stay_group[i], plan.stay_start[i])]);
+  plan.copy_offset.forEach((offset, c) => {
+    if (offset >= 0) parts.add(plan.copy_prefetch[c] ? ARRIVING : LEAVING);
+  });
+  if (plan.slot_reserved.some(Boolean)) parts.add(SCRATCH);
+  if (plan.slot_slow.some((seconds) => seconds > NOTHING_S)) parts.add(SLOW);
+  if (plan.slot_stall.some((seconds) => seconds > NOTHING_S)) parts.add(STALL);
+  return parts;
+}
+
+// The parts of the board that the ghosts of a move show.
+function partsOfGhosts(ghosts) {
+  return new Set(ghosts.map((ghost) => (ghost.other ? OTHER : LEGAL)));
+}
+
 // The legend of the ghosts, and of their strength where the agent has an opinion.
 function ghostLegend({ palette }, hasOpinion) {
   const css = `background:${mix(palette.green, 0.2)};outline:1.5px dashed ${palette.green};outline-offset:-1px`;
   const other = `outline:1px dotted ${palette.green};outline-offset:-1px`;
   return [
-    [css, hasOpinion ? "legal action: filled by the agent's visits, border by its prior" : "legal action"],
-    [other, "other end"],
+    [css, hasOpinion ? "legal action: filled by the agent's visits, border by its prior" : "legal action", "", LEGAL],
+    [other, "other end", "", OTHER],
   ];
 }
 
@@ -105,10 +133,11 @@ function legendOf(look, plan) {
   const css = (direction, line, ground) =>
     `background:repeating-linear-gradient(${direction}deg,${line} 0 1.5px,${ground} 1.5px 5px)`;
   const items = [...look.colouring.legend];
-  items.push([css(135, palette.gray, "transparent"), "scratch", "scratch"]);
-  items.push([css(135, palette.background, palette.gray), "prefetch under way", "arriving"]);
-  items.push([css(45, palette.background, palette.gray), "write-back under way", "leaving"]);
-  items.push([`background:${palette.red}`, "stall"]);
+  items.push([css(135, palette.gray, "transparent"), "scratch", "scratch", SCRATCH]);
+  items.push([css(135, palette.background, palette.gray), "prefetch under way", "arriving", ARRIVING]);
+  items.push([css(45, palette.background, palette.gray), "write-back under way", "leaving", LEAVING]);
+  items.push([`background:${palette.orange}`, "slow memory", "", SLOW]);
+  items.push([`background:${palette.red}`, "stall", "", STALL]);
   if (plan.regions.length) items.push([`height:3px;background:${palette.violet}`, "loop, branch"]);
   return items;
 }

@@ -39,13 +39,15 @@ class MapView extends View {
     const isOther = !this.plan || this.plan.program !== plan.program;
     this.plan = plan;
     this.root.classList.toggle("lesson", Boolean(data.is_lesson));
-    this.absent = data.absent ?? [];
-    this.root.classList.toggle("plain", this.absent.length > 0);
+    this.root.classList.toggle("plain", Boolean(data.is_plain));
     this.link = sent.link;
     this.treeName = data.tree.name;
     this.axes.plan = plan;
     this.enter(data.board);
-    if (isOther) this.open(plan, sent.look);
+    if (isOther) {
+      this.parts = new Set();
+      this.open(plan, sent.look);
+    }
     this.state.overlay = data.overlay;
     if (isOther || data.nonce !== this.nonce) {
       this.nonce = data.nonce;
@@ -99,8 +101,9 @@ class MapView extends View {
   refresh() {
     const { plan } = this,
       palette = readPalette(this.root);
-    const hasOpinion = Boolean(this.state.overlay?.ghosts.some((ghost) => ghost.visits !== undefined));
-    if (hasOpinion !== this.hasOpinion) {
+    const ghosts = this.state.overlay?.ghosts ?? [];
+    const hasOpinion = ghosts.some((ghost) => ghost.visits !== undefined);
+    if (this.sees(partsOfGhosts(ghosts)) || hasOpinion !== this.hasOpinion) {
       this.hasOpinion = hasOpinion;
       if (this.look) this.writeLegend();
     }
@@ -113,6 +116,7 @@ class MapView extends View {
     Object.assign(this, { lookKey: key, lookedAt: plan });
     const colouring = COLOURINGS[this.colour](plan, palette);
     this.look = { palette, colouring, curve: this.curve, patterns: makePatterns(this.base.getContext("2d"), palette) };
+    this.sees(partsOfPlan(plan));
     this.writeLegend();
     this.area.show();
     this.root.querySelector(".colour").value = this.colour;
@@ -127,12 +131,19 @@ class MapView extends View {
     this.draw();
   }
 
+  // Keeps what the board has shown so far, of what the legend explains; returns whether that is news.
+  sees(parts) {
+    const before = this.parts.size;
+    for (const part of parts) this.parts.add(part);
+    return this.parts.size > before;
+  }
+
   writeLegend() {
     const items = [
       ...legendOf(this.look, this.plan),
       ...ghostLegend(this.look, this.hasOpinion),
       ...curveLegend(this.plan, this.look),
-    ].filter(([, text]) => !this.absent.includes(text));
+    ].filter(([, , , part]) => !part || this.parts.has(part));
     this.root.querySelector(".legend").innerHTML = items
       .map(
         ([style, text, pattern = ""]) =>

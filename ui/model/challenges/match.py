@@ -287,7 +287,7 @@ class MatchScene:
     """The review of the finished game, once it has been judged."""
     key: str = "match"
     is_hidden: bool = False
-    absent: tuple[str, ...] = ()
+    is_plain: bool = False
     look: Mapping[str, str] = field(default_factory=dict)
     references: References = field(init=False)
     title: str = field(init=False)

@@ -190,7 +190,7 @@ class QuestionScene:
     state: ChallengeState
     key: str = "question"
     is_hidden: bool = False
-    absent: tuple[str, ...] = ()
+    is_plain: bool = False
     references: References = NO_REFERENCES
     look: Mapping[str, str] = field(init=False)
     title: str = field(init=False)

@@ -10,15 +10,13 @@ from typing import Any
 from htpy import Node, Renderable, b, div, i, li, ol, p, span, ul
 from markupsafe import Markup, escape
 
-from engine.game.moves import ACTION_NAMES, COPY, COPY_OTHER, NO_COPY_OTHER
+from engine.game.moves import ACTION_NAMES
 from engine.game.reference.explain import group_name
 from engine.game.reference.game import ReferenceGame
-from engine.game.replay import best_action
 from engine.lessons.agent_view import imagined, seen
-from engine.lessons.judge import MOST_STARS, Condition, Judge, Player, always_drop
+from engine.lessons.judge import MOST_STARS, Condition, Judge
 from engine.lessons.lesson import SEARCH, AgentView
 from engine.lessons.refutation import Refutation, turning_point
-from engine.plan.model import BEFORE_START
 from ui.components.html import again_html, command_html
 from ui.components.memory_map.board import References
 from ui.components.units import count_text, gain_text, time_text, times_text
@@ -40,38 +38,6 @@ def lesson_html(judge: Judge, seat: Seat, has_next: bool) -> str:
     hints = hints_html(judge.lesson.hints, seat.num_hints)
     why = _why_html(judge, seat) if attempt.is_over else None
     return str(div(".turn.lesson")[head, why, hints, decision_html(judge, seat)])
-
-
-def absent_from(judge: Judge) -> tuple[str, ...]:
-    """Entries of the map's legend that the lesson's board does not need.
-
-    Which actions come up is seen in the best game, in greedy's, and in that which drops all.
-    """
-    lesson, program = judge.lesson, judge.lesson.program
-    groups = [group for group in program.groups if group.may_be_fast]
-    offered: set[int] = set()
-    is_kept = False
-    for choose in (_as_in(judge), best_action, always_drop):
-        game = lesson.begin()
-        while not game.is_over and not game.is_dead_end:
-            offered.update(game.legal_actions())
-            game.step(choose(game))
-            is_kept |= any(block.start == BEFORE_START for block in game.state.live.values())
-    present = {
-        "input": any(group.is_input and not group.is_live_out for group in groups),
-        "temporary": any(not group.is_input and not group.is_live_out for group in groups),
-        "output": any(group.is_live_out for group in groups),
-        "cross-program": is_kept,
-        "scratch": any(i.reserved_bytes for i in program.instructions),
-        "prefetch under way": bool(offered & {COPY, COPY_OTHER}),
-        "other end": bool(offered & {COPY_OTHER, NO_COPY_OTHER}),
-    }
-    return tuple(name for name, is_there in present.items() if not is_there)
-
-
-def _as_in(judge: Judge) -> Player:
-    actions, first = judge.best.actions, judge.lesson.begin().move_index
-    return lambda game: actions[game.move_index - first]
 
 
 def explained_in(judge: Judge, seat: Seat) -> tuple[ReferenceGame, Refutation] | None:
@@ -235,12 +201,11 @@ class LessonScene:
     look: Mapping[str, str] = field(default_factory=dict)
     references: References = field(init=False)
     title: str = field(init=False)
-    absent: tuple[str, ...] = field(init=False)
+    is_plain: bool = True
 
     def __post_init__(self) -> None:
         """Set what the curve shows: the optimum, as a line to reach."""
         self.title = self.judge.lesson.title
-        self.absent = absent_from(self.judge)
         best_s = self.judge.lesson.program.all_slow_s - self.judge.optimum_s
         self.references = References((("best known", best_s),))
 
