@@ -177,7 +177,8 @@ class Judge:
         goal = self.lesson.goal
         conditions = self._on_latency(latency_s)
         if goal.stall_s is not None:
-            text = f"Wait at most {_us(goal.stall_s)}" if goal.stall_s else "Never wait for a copy"
+            most = f"Wait at most {us_text(goal.stall_s)}"
+            text = most if goal.stall_s else "Never wait for a copy"
             conditions.append(Condition(text, stall_s <= goal.stall_s + _HAIR_S))
         if goal.dead_ends is not None:
             text = f"At most {goal.dead_ends} dead ends" if goal.dead_ends else "No dead end"
@@ -187,16 +188,17 @@ class Judge:
     def _on_latency(self, latency_s: float) -> list[Condition]:
         goal, limits = self.lesson.goal, []
         if goal.is_optimum:
-            limits.append((f"Finish in {_us(self.optimum_s)}: no plan is faster", self.optimum_s))
+            text = f"Finish in {us_text(self.optimum_s)}: no plan is faster"
+            limits.append((text, self.optimum_s))
         if goal.within is not None:
             limit_s = self.optimum_s * (1 + goal.within)
             share = f"{100 * goal.within:.3g} %"
-            limits.append((f"Finish in {_us(limit_s)}: {share} above the best plan", limit_s))
+            limits.append((f"Finish in {us_text(limit_s)}: {share} above the best plan", limit_s))
         if goal.save_s is not None:
             limit_s = self.lesson.program.all_slow_s - goal.save_s
-            limits.append((f"Save at least {_us(goal.save_s)}", limit_s))
+            limits.append((f"Save at least {us_text(goal.save_s)}", limit_s))
         if goal.beat:
-            text = f"Be faster than {goal.beat}, which takes {_us(self.rival_s)}"
+            text = f"Be faster than {goal.beat}, which takes {us_text(self.rival_s)}"
             limits.append((text, self.rival_s - 2 * _HAIR_S))
         return [Condition(text, latency_s <= limit_s + _HAIR_S) for text, limit_s in limits]
 
@@ -207,7 +209,8 @@ class Judge:
         return 2 if latency_s <= middle else 1
 
 
-def _us(seconds: float) -> str:
+def us_text(seconds: float) -> str:
+    """Seconds as goals and verdicts of lessons have them, in whole microseconds."""
     return f"{seconds * 1e6:,.0f} µs"
 
 

@@ -94,6 +94,19 @@ def test_legal_actions_say_what_they_do() -> None:
     assert explain(game, DROP).reason.endswith("Its stay in fast memory ends at slot 2.")
 
 
+def test_what_is_not_there_says_what_can_apply_here() -> None:
+    made = Buffer(4, writes={0: 3}, reads={2: 3})
+    assert explain(play(program_of([5, 2, 5], [made]), "D"), NO_COPY).reason == (
+        "a0 is not in fast memory; Copy brings it in."
+    )
+    given = Buffer(4, reads={1: 3, 2: 3}, is_input=True)
+    reason = explain(play(program_of([5, 2, 5], [given]), "D"), NO_COPY).reason
+    assert "from before the start" in reason and "loop" not in reason
+    loop = [Region("while", 1, 3, 4.0)]
+    reason = explain(play(program_of([5, 2, 5], [made], regions=loop), "D"), NO_COPY).reason
+    assert "in front of a loop" in reason and "before the start" not in reason
+
+
 def test_sinks_say_what_they_do() -> None:
     game = play(program_of([5, 1], [Buffer(4, writes={0: 6}, is_live_out=True)]), "N")
     assert explain(game, DROP).reason == (

@@ -118,6 +118,8 @@ def _refuse(game: ReferenceGame, action: int, refusal: Refusal) -> str:
             f"{name} must stay in fast memory through slot {last:,}: a stay that serves a touch in"
             " a loop covers the loop, and a cross-program prefetch covers the program."
         )
+    if refusal.reason is Reason.NOT_THERE:
+        return _not_there(game, name)
     return _PLAIN[refusal.reason].format(
         name=name,
         action=ACTION_NAMES[action],
@@ -126,6 +128,19 @@ def _refuse(game: ReferenceGame, action: int, refusal: Refusal) -> str:
         limit=game.program.hardware.max_cross_program_prefetches,
         rows=game.rules.max_blocks,
     )
+
+
+def _not_there(game: ReferenceGame, name: str) -> str:
+    """Without what cannot be asked for here anyway: inputs, where it is none, and loops."""
+    more = ""
+    if game.program.groups[game.move.group].is_input:
+        more += (
+            ", and it cannot have been there from before the start (only a program input that is"
+            " never written can, at its first touch)"
+        )
+    if game.program.regions:
+        more += ", nor can it be copied in front of a loop here"
+    return f"{name} is not in fast memory{more}; Copy brings it in."
 
 
 _PLAIN = {
@@ -157,11 +172,6 @@ _PLAIN = {
         "A copy of {name} cannot start before slot {begin:,} and must be complete before"
         " instruction {time}: slow memory does not hold its content earlier, or an earlier stay"
         " has not ended."
-    ),
-    Reason.NOT_THERE: (
-        "{name} is not in fast memory, and it cannot have been there from before the start (only"
-        " a program input that is never written can, at its first touch), nor be copied in front of"
-        " a loop; Copy brings it in."
     ),
     Reason.INPUTS_TAKEN: (
         "{name} could only be there from before the start, but the program may keep at most"

@@ -30,10 +30,10 @@ def html(at: AppTest) -> str:
     return " ".join(element.proto.body for element in at.get("html"))
 
 
-def command(at: AppTest, do: str, **given: Any) -> None:
+def command(at: AppTest, do: str, lesson: str = FIRST.name, **given: Any) -> None:
     """What the map would send for a button or a key."""
     here = at.session_state["explorer"]
-    seat = here.learning.seats[f"lesson {FIRST.name}"]
+    seat = here.learning.seats[f"lesson {lesson}"]
     serial = here.handled.get("lesson", 0) + 1
     order = {"do": do, "serial": serial, "move": seat.cursor.move, **given}
     told = {"plan": seat.stored, "held": 0, "move": seat.cursor.move, "selected": -1}
@@ -57,10 +57,20 @@ def test_the_goal_is_reached_and_kept() -> None:
     for action in Judge(FIRST).best.actions:
         command(at, "play", action=action)
     assert "The best there is!" in html(at) and "Next lesson" in html(at)
+    assert f"takes {1e6 * Judge(FIRST).optimum_s:,.0f} µs" in html(at), "in the unit of the goal"
+    assert "Show a hint" not in html(at)
     learning = at.session_state["explorer"].learning
     assert learning.progress.stars == {FIRST.name: 3} and learning.token
     command(at, "next")
     assert at.query_params["lesson"] in (["three-answers"], "three-answers")
+
+
+def test_what_is_said_after_a_lesson_is_marked_up() -> None:
+    lesson = next(x for x in SHELF.lessons if "`" in x.after)
+    at = open_view(_learn, lesson=lesson.name)
+    for action in Judge(lesson).best.actions:
+        command(at, "play", lesson.name, action=action)
+    assert str(mark_up(lesson.after)) in html(at)
 
 
 def test_a_missed_goal_says_by_how_much_and_can_be_undone() -> None:

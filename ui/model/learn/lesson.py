@@ -14,12 +14,12 @@ from engine.game.moves import ACTION_NAMES
 from engine.game.reference.explain import group_name
 from engine.game.reference.game import ReferenceGame
 from engine.lessons.agent_view import imagined, seen
-from engine.lessons.judge import MOST_STARS, Condition, Judge
+from engine.lessons.judge import MOST_STARS, Condition, Judge, us_text
 from engine.lessons.lesson import SEARCH, AgentView
 from engine.lessons.refutation import Refutation, turning_point
 from ui.components.html import again_html, command_html
 from ui.components.memory_map.board import References
-from ui.components.units import count_text, gain_text, time_text, times_text
+from ui.components.units import count_text, gain_text
 from ui.model.learn.explanation import why_html
 from ui.model.learn.state import Learning, Seat
 from ui.model.play.decision import choice_html, choices, story, story_html
@@ -35,7 +35,8 @@ def lesson_html(judge: Judge, seat: Seat, has_next: bool) -> str:
     """The whole panel of a lesson, as HTML."""
     attempt = seat.attempt
     head = _verdict_html(judge, seat, has_next) if attempt.is_over else _goal_html(judge, seat)
-    hints = hints_html(judge.lesson.hints, seat.num_hints)
+    is_solved = attempt.is_over and explained_in(judge, seat) is None
+    hints = None if is_solved else hints_html(judge.lesson.hints, seat.num_hints)
     why = _why_html(judge, seat) if attempt.is_over else None
     return str(div(".turn.lesson")[head, why, hints, decision_html(judge, seat)])
 
@@ -75,7 +76,7 @@ def _goal_html(judge: Judge, seat: Seat) -> Renderable:
         b["Goal"],
         ul[(li[condition.text] for condition in judge.conditions(0.0, 0.0))],
         progress_html(saved_s, needed_s),
-        span["Saved {} of the {} that are needed".format(*times_text(saved_s, needed_s))],
+        span[f"Saved {us_text(saved_s)} of the {us_text(needed_s)} that are needed"],
         _dead_ends_html(seat),
         span[again_html()] if seat.attempt.is_begun else None,
     ]
@@ -107,10 +108,10 @@ def _verdict_html(judge: Judge, seat: Seat, has_next: bool) -> Renderable:
         way = ("next", "Next lesson") if has_next else ("map", "The map")
         onward = [command_html(*way), " "]
         if judge.lesson.after:
-            end = p(".after")[judge.lesson.after]
+            end = p(".after")[mark_up(judge.lesson.after)]
     else:
         gap_s = verdict.latency_s - judge.limit_s
-        praise = f"Not yet, {time_text(gap_s)} too slow." if gap_s > 0 else "Not yet."
+        praise = f"Not yet, {us_text(gap_s)} too slow." if gap_s > 0 else "Not yet."
         end = p["Undo a decision, or step back with ← and play another card."]
     kind = "verdict reached" if verdict.is_reached else "verdict"
     return div(class_=f"goal {kind}", role="status")[
@@ -118,7 +119,7 @@ def _verdict_html(judge: Judge, seat: Seat, has_next: bool) -> Renderable:
         " ",
         b[praise],
         ul[map(_condition_html, verdict.conditions)],
-        span[f"Your program takes {time_text(verdict.latency_s)}."],
+        span[f"Your program takes {us_text(verdict.latency_s)}."],
         end,
         span[onward, again_html()],
     ]
