@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.proof import CONTESTED
 from ui.components.html import facts_html
@@ -60,7 +61,7 @@ def _filter(session: Session, entries: tuple[SampleEntry, ...]) -> Filter:
     """Show the search row; returns its filter, which survives a visit to another view."""
     known = session.gallery
     with st.container(key="filters"):
-        places = st.columns([1.5, 1.1, 1.1, 1.45, 1.5, 1.05], vertical_alignment="bottom")
+        places = st.columns([1.4, 1.0, 1.0, 1.45, 1.25, 1.4], vertical_alignment="bottom")
     words = places[0].text_input(
         "Search",
         known.words,
@@ -166,20 +167,17 @@ def _details(session: Session, entries: tuple[SampleEntry, ...]) -> None:
     opened = session.open
     entry = next((e for e in entries if e.name == opened.name), None)
     st.subheader(short_title(entry) if entry else plain(opened.name), anchor=False)
-    if entry is not None:
-        about = " · ".join(
-            part for part in (f"`{entry.name}`", family(entry), step_of(entry)) if part
-        )
-        st.caption(about)
+    parts = (f"`{entry.name}`", family(entry), step_of(entry)) if entry else ()
+    st.caption(" · ".join(["Open now", *filter(None, parts)]))
     st.html(str(facts_html(facts(opened.program))))
     late_chart(session, pressure(opened.program), "pressure")
-    play, compare = st.columns(2)
-    if play.button(
-        "Play", type="primary", icon=":material/memory:", key="go_play", width="stretch"
-    ):
+    play, compare, debug = st.columns([1, 1.2, 1], gap="small")
+    if play.button("Play", type="primary", key="go_play", width="stretch"):
         st.switch_page(session.pages["play"])
-    if compare.button("Compare", icon=":material/bar_chart:", key="go_compare", width="stretch"):
+    if compare.button("Compare", key="go_compare", width="stretch"):
         st.switch_page(session.pages["compare"])
+    if debug.button("Debug", key="go_debug", width="stretch", help="Where the gap is, and why"):
+        st.switch_page(session.pages["debug"])
 
 
 def _upload(session: Session) -> None:
@@ -189,5 +187,7 @@ def _upload(session: Session) -> None:
         if brought is not None:
             opening.add_program(session, brought.program.name, brought.program)
             opening.keep(session, brought.summary)
-            session.news.tell(session.program_name, "is open; it stands on top, under Yours")
+            is_sample = library.is_sample(session.program_name)
+            where = "it is one of the samples" if is_sample else "it stands on top, under Yours"
+            session.news.tell(session.program_name, f"is open; {where}")
             st.rerun()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import streamlit as st
 
@@ -19,6 +20,9 @@ HINT = (
     " XLA's plan is read. With the second one's buffer-assignment dump it has its true addresses.\n"
     "- A program file (`.json`, `.json.gz`), or a minimalloc table (`.csv`)."
 )
+
+_WITH_HARDWARE = (".json", ".json.gz")
+"""Endings of files that say for which chip the program is."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +46,18 @@ def file_form() -> Brought | None:
         max_upload_size=uploads.MOST_MIB,
     )
     chips, guess = uploads.hardware_names(), uploads.chip_of([f.name for f in files])
-    hardware = st.selectbox(
-        "Hardware (of HLO dumps and tables)",
-        chips,
-        index=chips.index(guess) if guess else None,
-        placeholder="which chip was it compiled for?",
-        key=f"hardware_{guess or ''}",
-        help="Filled in where the names of the files say it",
-    )
-    if not st.button("Open", key="open_files", disabled=not files, width="stretch"):
+    hardware = None
+    if not files or any(not f.name.endswith(_WITH_HARDWARE) for f in files):
+        hardware = st.selectbox(
+            "Hardware (of HLO dumps and tables)",
+            chips,
+            index=chips.index(guess) if guess else None,
+            placeholder="which chip was it compiled for?",
+            key=f"hardware_{guess or ''}",
+            help="Filled in where the names of the files say it",
+        )
+    kind: Literal["primary", "secondary"] = "primary" if files else "secondary"
+    if not st.button("Open", key="open_files", disabled=not files, width="stretch", type=kind):
         return None
     try:
         with st.spinner("Reading …"):

@@ -171,6 +171,19 @@ def test_an_upload_is_a_card_that_says_what_became_of_the_files() -> None:
     assert at.button(key="yours_debug_mlp_off") and at.button(key="yours_play_mlp_off")
 
 
+def test_a_sample_brought_as_a_file_is_called_one_and_needs_no_hardware() -> None:
+    at = opened()
+    assert [box for box in at.selectbox if (box.key or "").startswith("hardware_")]
+    data = json.dumps(to_json(library.load_sample(TEACHING))).encode()
+    at.get("file_uploader")[0].set_value(("mine.json", data, "application/json")).run()
+    assert not [box for box in at.selectbox if (box.key or "").startswith("hardware_")]
+    at.button(key="open_files").click().run()
+    session = at.session_state["explorer"]
+    assert session.program_name == TEACHING
+    assert ["one of the samples" in item.text for item in session.news.items()] == [True]
+    assert "Yours" not in [heading.value for heading in at.subheader]
+
+
 def test_two_programs_of_one_name_are_both_kept() -> None:
     at = opened()
     session = at.session_state["explorer"]
