@@ -107,6 +107,12 @@ def test_what_is_not_there_says_what_can_apply_here() -> None:
     assert "in front of a loop" in reason and "before the start" not in reason
 
 
+def test_what_saves_nothing_says_so_in_words() -> None:
+    game = play(program_of([5, 2, 5], [Buffer(4, writes={0: 0}, reads={2: 3})]), "")
+    assert explain(game, NO_COPY).reason.endswith("; saves nothing.")
+    assert explain(game, DROP).reason.endswith("gives up nothing.")
+
+
 def test_sinks_say_what_they_do() -> None:
     game = play(program_of([5, 1], [Buffer(4, writes={0: 6}, is_live_out=True)]), "N")
     assert explain(game, DROP).reason == (

@@ -16,6 +16,7 @@ __all__ = [
     "gain_text",
     "is_same",
     "noise_s",
+    "range_text",
     "share_text",
     "size_text",
     "time_text",
@@ -28,6 +29,11 @@ _GAP = "\N{NO-BREAK SPACE}"
 def size_text(num_bytes: float) -> str:
     """Bytes with a binary prefix and three significant digits: `12.3 MiB`."""
     return _tied(units.size_text(num_bytes))
+
+
+def range_text(low: int, high: int) -> str:
+    """Bytes `[low, high)`, with as many digits as keep the two ends apart."""
+    return _tied(units.range_text(low, high)).replace(f",{_GAP}", ", ")
 
 
 def time_text(seconds: float) -> str:

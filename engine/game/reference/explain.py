@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from engine.game.moves import ACTION_NAMES, DROP, KINDS, NO_COPY_OTHER, Move, other_goes_high
 from engine.game.reference.blocks import Block, Booking, Effect, Reason, Refusal
 from engine.game.reference.game import ReferenceGame
-from engine.game.units import range_text, size_text, time_text, times_text
+from engine.game.units import is_same, range_text, size_text, time_text, times_text
 from engine.plan.model import BEFORE_START
 
 
@@ -277,7 +277,8 @@ def _worth_texts(move: Move, seconds: str) -> tuple[str, str]:
     """What it means that fast memory serves the move, and what it means that slow memory does."""
     if move.saving_s < 0:
         return f"takes {seconds} longer than in slow memory", f"takes {seconds} less than in fast"
-    return f"saves {seconds}", f"gives up {seconds}"
+    worth = "nothing" if is_same(move.saving_s) else seconds
+    return f"saves {worth}", f"gives up {worth}"
 
 
 def _at_end(game: ReferenceGame, effect: Effect) -> str:

@@ -156,6 +156,13 @@ def test_teaching_takes_back_a_bad_move_and_says_what_it_costs() -> None:
     command(at, "match", seat, "anyway")
     assert len(seat.attempt.points) == before + 1 and "taken back" not in html(at)
     command(at, "match", seat, "undo")
+    play_match(at, bad)
+    assert "was taken back" in html(at)
+    command(at, "match", seat, "finish")
+    assert "was taken back" not in html(at), "the game is over"
+    command(at, "match", seat, "retry")
+    while len(seat.attempt.points) < before:
+        play_match(at, strong_action(seat))
     at.toggle(key="teaching").set_value(False).run()
     play_match(at, bad)
     assert len(seat.attempt.points) == before + 1, "without teaching it stands"

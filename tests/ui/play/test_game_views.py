@@ -12,7 +12,7 @@ from engine.program.model import Program
 from tests.strategies import random_program
 from ui.components.memory_map.draft import plan_so_far, stay_rows
 from ui.components.memory_map.plan_actions import telling_move
-from ui.components.units import size_text
+from ui.components.units import range_text, size_text
 from ui.model.play.decision import Choice, choices, room_text, story
 from ui.model.play.film import Film
 from ui.model.play.ghosts import Opinion, blockers, ghosts
@@ -61,7 +61,8 @@ def test_every_position_has_choices_and_small_overlays(seed: int) -> None:
         others = [s for s in overlay["ghosts"] if "other" in s]
         assert len(others) == sum(a in legal for a in (COPY_OTHER, NO_COPY_OTHER))
         for shape in others:
-            assert any(f"0x{shape['at'][0] * granule:x}" in c.text for c in found.values())
+            low, high = (granule * n for n in (shape["at"][0], sum(shape["at"][:2])))
+            assert any(range_text(low, high) in c.text for c in found.values())
             assert shape["prior"] == 0.123 and shape["visits"] == 0.456
         assert overlay["move"] == game.move_index
         for shape in overlay["ghosts"]:
@@ -95,7 +96,7 @@ def test_the_line_of_the_other_end_says_what_differs() -> None:
                 if choice is None:
                     continue
                 effect, main = game.effect(action), game.effect(kind)
-                assert choice.text.startswith(("high end, 0x", "low end, 0x"))
+                assert choice.text.startswith(("high end, [", "low end, ["))
                 assert ("takes the place of" in choice.text) == bool(effect.displaced)
                 assert ("stalls" in choice.text) == (effect.stall_ticks != main.stall_ticks)
                 told |= {word for word in ("takes", "stalls", "high", "low") if word in choice.text}

@@ -29,7 +29,7 @@ def shifted_move(at) -> int:  # type: ignore[no-untyped-def]
         stay = stay_of(session.plan.plan, move.group, move.time)
         if stay is None or move.is_sink:
             continue
-        block = line.game_at(number + 1).live.get(move.group)
+        block = line.game_at(number + 1).state.live.get(move.group)
         granule = session.open.program.hardware.alignment
         if block is not None and block.offset * granule != stay.offset:
             return number

@@ -337,6 +337,7 @@ class MatchScene:
             seat.cursor.move = self.state.taken_back.move
             return self._play(seat, self.state.taken_back.action)
         elif name == "finish":
+            self.state.taken_back = None
             while not seat.attempt.is_over:
                 game = seat.attempt.tip.game
                 seat.attempt.play(game.move_index, best_action(game))

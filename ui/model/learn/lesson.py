@@ -159,7 +159,7 @@ def decision_html(judge: Judge, seat: Seat) -> Node:
     chosen = seat.attempt.chosen(number)
     cards = (
         choice_html(c.thinking(thoughts), chosen, seat.cursor.question == c.action, False)
-        for c in choices(game, is_plain=True)
+        for c in choices(game)
     )
     return [story_html(story(game.program, game.move)), cards]
 

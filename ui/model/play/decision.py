@@ -18,9 +18,9 @@ from engine.program.provenance import is_estimated, more_s
 from ui.components.glossary import term_html
 from ui.components.html import command_html
 from ui.components.units import (
-    address_text,
     count_text,
     gain_text,
+    range_text,
     share_text,
     size_text,
     time_text,
@@ -177,23 +177,16 @@ class Choice:
         return replace(self, thought=thoughts.get(self.action, ""), other=other)
 
 
-def choices(
-    game: ReferenceGame, opinion: Opinion | None = None, *, is_plain: bool = False
-) -> list[Choice]:
-    """Copy, NoCopy and Drop in the current position; none when the game is over.
-
-    `is_plain`: addresses as sizes, for who has just begun, not hexadecimal.
-    """
+def choices(game: ReferenceGame, opinion: Opinion | None = None) -> list[Choice]:
+    """Copy, NoCopy and Drop in the current position; none when the game is over."""
     if game.is_over:
         return []
     offered = [_choice(game, action, opinion) for action in (COPY, NO_COPY, DROP)]
-    return [replace(c, other=_other_end(game, c.action, opinion, is_plain)) for c in offered]
+    return [replace(c, other=_other_end(game, c.action, opinion)) for c in offered]
 
 
-def _other_end(
-    game: ReferenceGame, kind: int, opinion: Opinion | None, is_plain: bool
-) -> Choice | None:
-    """The choice of an action at the other end: its address, and what it does there.
+def _other_end(game: ReferenceGame, kind: int, opinion: Opinion | None) -> Choice | None:
+    """The choice of an action at the other end: its addresses, and what it does there.
 
     The stall is named only where it differs from the one at the usual end. None where the other end
     is no place for it.
@@ -202,8 +195,8 @@ def _other_end(
     effect = game.effect(action)
     if action == kind or effect.block is None:
         return None
-    offset = effect.block.offset * game.facts.numbers.granule
-    where = f"from {size_text(offset)}" if is_plain else address_text(offset)
+    granule, block = game.facts.numbers.granule, effect.block
+    where = range_text(block.offset * granule, (block.offset + block.size) * granule)
     parts = [f"{end_text(game)}, {where}"]
     if effect.displaced:
         taken = ", ".join(group_name(game, block.group) for block in effect.displaced)
