@@ -40,6 +40,7 @@ PASS_OPTIONS: tuple[Mapping[str, str], ...] = (
     {CROSS_PROGRAM: "0", INEFFICIENT_RATIO: "0.2"},
 )
 """The memory pass's own options that decide most; they place the same instructions elsewhere.
+Named as in libtpu 0.0.42.
 
 `CROSS_PROGRAM` 0: the prefetched input can displace a value that saves more. `INEFFICIENT_RATIO`
 0.2 (default 0.5): the pass refuses a copy below this ratio of benefit to cost, and underrates
