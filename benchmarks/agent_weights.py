@@ -1,9 +1,9 @@
 """The section `weights`: what weights know of what they were not trained on.
 
-The prior alone plays single games on every program of the training with a
-memory size and bandwidth that it was not trained with (*other hardware*), and on every captured
-program of the families that are held out. Scores are points above the baseline: 100 points are the
-most that a plan can save, the baseline is what plain heuristics save (docs/agent.md). Rows go to
+The prior alone plays single games on every program of the training with a memory size and bandwidth
+that it was not trained with (*other hardware*), and on every captured program of the families that
+are held out. Scores are points above the baseline: 100 points are the most that a plan can save,
+the baseline is what plain heuristics save (docs/agent.md). Rows go to
 `docs/results/agent_weights.json`, in place of those under the same names.
 
 The shipped weights play, or those of the checkpoints that `--weights` names; fresh ones beside

@@ -2,11 +2,10 @@
 
 The plans come from today's costs, and the compiles enter no fit. Of each plan the export in one
 order is compiled whose placements, by early stops, are predicted to run fastest; a plan of
-`steered` has an order of its own. Compiled and
-predicted totals are cycles with loops multiplied out and stalls. A placement that the program's
-costs were fitted to all the same says so in its row, and counts apart. Rows go to
-`docs/results/exported.json` as soon as they are measured; what the compiler answered is kept in
-the user's cache.
+`steered` has an order of its own. Compiled and predicted totals are cycles with loops multiplied
+out and stalls. A placement that the program's costs were fitted to all the same says so in its row,
+and counts apart. Rows go to `docs/results/exported.json` as soon as they are measured; what the
+compiler answered is kept in the user's cache.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """How a solver keeps to its budget: the clock runs from the start of its work.
 
 What only gets ready (importing, compiling) is announced and not counted, however often it comes.
+A solver in a process of its own is killed if it overruns by more (`engine.solvers.apart.run`).
 """
 
 from __future__ import annotations

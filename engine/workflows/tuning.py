@@ -443,9 +443,9 @@ def tune(
     `args`: arrays, or `jax.ShapeDtypeStruct` in their place. `topology`, `compiler_options`: as in
     `engine.compiler.toolchain.target.Target`. `note` gets a line of text about every compile.
     `options` are more of those of `tune_program`. Then, on a TPU,
-    `jitted.lower(*args).compile(compiler_options=OPTIONS)` with
-    `OPTIONS = dict(tuned.flags.compiler_options)`; they are empty where the default is best.
-    Raises UnknownNameError for an unknown solver, before anything is compiled.
+    `jitted.lower(*args).compile(compiler_options=OPTIONS)` with `OPTIONS =
+    dict(tuned.flags.compiler_options)`; they are empty where the default is best. Raises
+    UnknownNameError for an unknown solver, before anything is compiled.
     """
     solver_names(solver)  # refuses unknown names
     how = capturing(note=note)

@@ -19,9 +19,8 @@ class Facts(NamedTuple):
     """The program; never written to.
 
     `floor_s` `[T]`: seconds that an instruction takes at least. `base_s`, `base_draw` `[T]`: its
-    seconds, and bytes that it draws from slow
-    memory, with every candidate in fast memory. `reserved` `[T]`: its scratch in granules.
-    `slot_first` `[T + 1]` and `slot_touch` `[N]`: the
+    seconds, and bytes that it draws from slow memory, with every candidate in fast memory.
+    `reserved` `[T]`: its scratch in granules. `slot_first` `[T + 1]` and `slot_touch` `[N]`: the
     touches of each slot. `may_be_kept` `[G]`: inputs that the run before may leave in place.
     `touch_first` `[G + 1]`: where the touches of a group begin; they are in time order.
     `may_be_fast` `[N]`: false for a touch that must be served from slow memory. `over` `[N]`: the

@@ -50,10 +50,10 @@ class State(NamedTuple):
 
     `counts`: its entries have the names from NUM_STAYS on. `stay` `[M, columns]`; `served_by`
     `[N]`: the row that serves a touch. `listed` `[M]`: the rows in use; `position` `[M]`: where in
-    `listed` a row is; `spare` `[M]`: rows to use.
-    `bucket` `[B, M / 63]`: bits of the rows that hold some slot of a bucket. `free` `[T]`: granules
-    that neither scratch nor a stay takes in a slot. `copy_*` `[C]`;
-    `starting` `[T + 1]`, `next_copy`, `prior_copy` `[C]`: lists of copies by the slot they start.
+    `listed` a row is; `spare` `[M]`: rows to use. `bucket` `[B, M / 63]`: bits of the rows that
+    hold some slot of a bucket. `free` `[T]`: granules that neither scratch nor a stay takes in a
+    slot. `copy_*` `[C]`; `starting` `[T + 1]`, `next_copy`, `prior_copy` `[C]`: lists of copies by
+    the slot they start.
 
     Per slot `[T + 1]`, as simulated: `duration_s`, `idle_s`, `used_s` (idle time that copies
     used), `stall_s` before it; `num_pending`, `pending`, `left_s` `[T + 1, P]`: the copies under
