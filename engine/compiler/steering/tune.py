@@ -113,35 +113,35 @@ class Trial:
 
 @dataclass
 class Tuning:
-    """The state of one run.
-
-    `compiles`: how many whole compiles there may be, the default's among them, but not those that
-    the program's capture has made, which cost nothing. `is_planning`: whether plans are
-    made and exported; without, only pass options and random rules are tried. `plans`: of the
-    session's program, exported first. `earlier`: what its costs were fitted to. `first_random`: how
-    many random rules the first round tries. `keep`: gets every trial that is the best so far, once
-    it is compiled in full. `ran_out`: whether the run ended because the seconds were used up before
-    the compiles.
-    """
+    """One run: what it is given, then its state."""
 
     session: CompileSession
     compiles: int
+    """Most whole compiles, the default's among them, but not those of the program's capture."""
     deadline: float
     seed: int
     plan_fn: PlanFn
     note: Callable[[str], None]
     log: TuneLog
     plans: Sequence[Plan] = ()
+    """Of the session's program; exported first."""
     earlier: Sequence[Observation] = ()
+    """What the program's costs were fitted to."""
     is_planning: bool = True
+    """Whether plans are made and exported; else only pass options and random rules are tried."""
     first_random: int = RANDOM_PER_ROUND
+    """How many random rules the first round tries."""
     keep: Callable[[Trial], None] = lambda _: None
-    trials: list[Trial] = field(default_factory=list)
-    default: Outcome | None = None
-    num_random: int = 0
-    num_varied: int = 0
-    ran_out: bool = False
-    exploring_ends: float = math.inf
+    """Gets every trial that is the best so far, once it is compiled in full."""
+
+    trials: list[Trial] = field(default_factory=list, init=False)
+    default: Outcome | None = field(default=None, init=False)
+    num_random: int = field(default=0, init=False)
+    num_varied: int = field(default=0, init=False)
+    exploring_ends: float = field(default=math.inf, init=False)
+    """When the early stops of this round end."""
+    ran_out: bool = field(default=False, init=False)
+    """Whether the seconds were used up before the compiles."""
 
     def run(self) -> None:
         """Try until the compiles or the seconds are used up; goes on with what the log holds.
