@@ -114,7 +114,7 @@ class GroupParts:
     prefetches: list[Prefetch] = field(default_factory=list)
     write_backs: list[WriteBack] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)
-    kept: list[int] = field(default_factory=list)
+    cross_program: list[int] = field(default_factory=list)
     choices: dict[Choice, int] = field(default_factory=dict)
     under_way: dict[UnderWay, int] = field(default_factory=dict)
 
@@ -184,10 +184,10 @@ class GroupRows:
 
     def build(self) -> None:
         """Add variables and rows in time order, then what the group holds in each slot."""
-        kept = self._add_cross_program()
+        cross_program = self._add_cross_program()
         for index in range(len(self.touches)):
-            self._add_touch(index, kept)
-        tail = self._add_tail(kept) if kept is not None else []
+            self._add_touch(index, cross_program)
+        tail = self._add_tail(cross_program) if cross_program is not None else []
         for sink in self.sinks:
             self._add_sink(sink)
         self.stayed.append(tail)
@@ -217,7 +217,7 @@ class GroupRows:
             inside = [t for t in self.touches if region.start <= t.time < region.end]
             if not inside or (self.defined > region.start and not self._is_branch(index)):
                 continue
-            later = any(t.time >= region.end for t in self.touches) or self._may_be_kept
+            later = any(t.time >= region.end for t in self.touches) or self._may_be_cross_program
             if inside[0].reads or later or index in needed:
                 covers[index] = self.parts.add_choice(Kind.COVERS, self.number, index)
                 around = program.outwards(region.parent)[:-1]
@@ -227,18 +227,18 @@ class GroupRows:
         return covers
 
     @property
-    def _may_be_kept(self) -> bool:
+    def _may_be_cross_program(self) -> bool:
         most = self.program.hardware.max_cross_program_prefetches
         return self.group.is_input and not self.group.is_written and most > 0
 
     def _add_cross_program(self) -> int | None:
-        if not self._may_be_kept:
+        if not self._may_be_cross_program:
             return None
-        kept = self.parts.add_choice(Kind.CROSS_PROGRAM, self.number)
-        self.parts.kept.append(kept)
-        return kept
+        cross_program = self.parts.add_choice(Kind.CROSS_PROGRAM, self.number)
+        self.parts.cross_program.append(cross_program)
+        return cross_program
 
-    def _add_touch(self, index: int, kept: int | None) -> None:
+    def _add_touch(self, index: int, cross_program: int | None) -> None:
         touch = self.touches[index]
         if touch.must_be_slow and touch.writes:
             # The slow write ends whatever content a stay had.
@@ -250,7 +250,7 @@ class GroupRows:
             self.stayed.append([])
             self.served.append([(self.parts.add_choice(Kind.SERVED, self._number_of(index)), 1.0)])
         else:
-            before: Expression = [(kept, 1.0)] if kept is not None else []
+            before: Expression = [(cross_program, 1.0)] if cross_program is not None else []
             if index > 0:
                 before = self.served[index - 1]
             stayed = self._add_residency(before, index)
@@ -375,14 +375,16 @@ class GroupRows:
         excused: Expression = [(cover, 1.0)] if cover is not None else []
         self._need_slow_copy(sink.time, excused, index, [])
 
-    def _add_tail(self, kept: int) -> Expression:
-        """A kept input stays to the end of the program, or a copy brings it back by then."""
+    def _add_tail(self, cross_program: int) -> Expression:
+        """A cross-program prefetch stays to the end, or a copy brings it back by then."""
         end = self.program.num_slots
         stays = self._add_residency(self.served[-1], len(self.touches))
         last = [r for r in range(len(self.program.regions)) if self.program.regions[r].end == end]
         multiplicity = min(self.program.multiplicity(level) for level in [TOP_LEVEL, *last])
         back = self._add_prefetch(len(self.touches), TOP_LEVEL, multiplicity, 0, end)
-        self.linear.add_row([(kept, 1.0), *scaled(stays, -1.0), (back.share, -1.0)], high=0.0)
+        self.linear.add_row(
+            [(cross_program, 1.0), *scaled(stays, -1.0), (back.share, -1.0)], high=0.0
+        )
         return stays
 
     def _add_pieces(self) -> None:

@@ -136,9 +136,9 @@ class SharedRows:
         self._add_packing()
         self._add_shared_rows()
         self._add_windows()
-        if self.parts.kept:
+        if self.parts.cross_program:
             most = float(self.program.hardware.max_cross_program_prefetches)
-            self.linear.add_row([(k, 1.0) for k in self.parts.kept], high=most)
+            self.linear.add_row([(k, 1.0) for k in self.parts.cross_program], high=most)
 
     def _add_residents(self) -> None:
         """One variable per slot for the bytes held there, as a chain of what comes and goes."""
