@@ -17,6 +17,8 @@ from ui.components.markdown import plain
 from ui.components.memory_map.component import MEMORY_MAP
 from ui.components.memory_map.draft import plan_so_far
 from ui.components.units import share_text, time_text
+from ui.jobs.protocol import DONE, SOLVE
+from ui.jobs.run import Job
 from ui.model.compare.ranking import VALID, share_saved
 from ui.model.play.ghosts import Opinion, blockers, ghosts, opinion_of
 from ui.model.play.line import PLAN, Line
@@ -31,7 +33,7 @@ from ui.session.last_view import View
 from ui.session.narrow_view import narrow_note
 from ui.session.program_picker_view import program_picker
 from ui.session.reading_view import warn_of_reading
-from ui.session.state import OpenPlan, Session, current_session
+from ui.session.state import OpenPlan, OpenProgram, Session, current_session
 
 MAP_KEY = "map"
 _FIGURES = ("Runtime", "Saved", "Stalls", "Checker")
@@ -198,6 +200,19 @@ def _solve_form(session: Session) -> None:
     if st.button("Run", key="solve", type="primary", icon=":material/play_arrow:"):
         opening.order(session, name, float(seconds))
         st.rerun()
+    made = next((j.solver for j in reversed(opened.jobs) if _has_plan(opened, j)), None)
+    if made is None or session.plan is None or made == session.plan.name:
+        return
+    plan = opened.plans[made]
+    row = caching.row_of(plan.identity, opened.program, plan.plan, made)
+    if st.button(f"Show the plan of {made}: {time_text(row.latency_s)}", key="solved"):
+        session.show_plan(made)
+        st.rerun()
+
+
+def _has_plan(opened: OpenProgram, job: Job) -> bool:
+    """Whether it is a solver's run that has ended with a plan."""
+    return job.order.kind == SOLVE and job.state == DONE and job.solver in opened.plans
 
 
 def _figures(session: Session, plan: OpenPlan, line: Line | None) -> str:

@@ -167,3 +167,13 @@ def test_an_opinion_belongs_to_its_position_only() -> None:
 def another(game: ReferenceGame, action: int) -> int | None:
     """A legal action besides this one."""
     return next((a for a, is_legal in enumerate(game.legal()) if is_legal and a != action), None)
+
+
+def test_the_plan_that_a_solver_has_made_is_one_click_away() -> None:
+    at = opened(PROGRAM)
+    here = session_of(at)
+    here.open.jobs.append(request_of(at, DONE, solve("all_slow", here.open.program)).job)
+    at.run()
+    at.button(key="solved").click().run()
+    assert here.plan is not None and here.plan.name == "all_slow"
+    assert "solved" not in {button.key for button in at.button}
