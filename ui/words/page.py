@@ -46,7 +46,13 @@ def _card(term: Term) -> None:
         st.caption(f"also: {', '.join(term.also)}")
     st.markdown(term.text)
     title, text = section(term.see)
-    if st.button(f"More: {title}", key=f"more_{term.name}", type="tertiary", disabled=not text):
+    if st.button(
+        f"More: {title}",
+        key=f"more_{term.name}",
+        type="tertiary",
+        icon=":material/menu_book:",
+        disabled=not text,
+    ):
         _read(term.see)
 
 
