@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli import main
+from engine.cli import main, parser
 from engine.compiler.steering.flags_file import Flags, load_flags, save_flags
 from engine.compiler.steering.verify import AimResult, Verdict
 from engine.compiler.toolchain import libtpu
@@ -202,3 +202,10 @@ def test_flags_that_make_another_program_are_verified_in_that_program(
     (options, (session, usual)) = asked
     assert options == {"xla_tpu_scoped_vmem_limit_kib": "24576"}
     assert session == "its session" and isinstance(usual, CompileSession)
+
+
+@pytest.mark.parametrize("option", ["--no-program-options", "--no-knobs"])
+def test_program_options_can_be_left_out_by_either_name(option: str) -> None:
+    given = parser().parse_args(["tune", "t5-v5e-b24", option])
+    assert given.no_program_options
+    assert not parser().parse_args(["tune", "t5-v5e-b24"]).no_program_options
