@@ -65,11 +65,11 @@ mutants: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=mutants $(BIN)/python -m mutmut run $(MUTANTS)
 	$(BIN)/python -m benchmarks mutants
 
-# What takes too long for each push, and the property tests with ten other seeds.
+# What takes too long for each push, and the property tests with more examples and ten other seeds.
 nightly: $(VENV)/.dev $(VENV)/.compiler browser
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m nightly
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest $(PYTEST_FLAGS) -m nightly
 	for seed in 1 2 3 4 5 6 7 8 9 10; do \
-	  $(BIN)/python -m pytest $(PYTEST_FLAGS) -m hypothesis --hypothesis-seed=$$seed || exit 1; \
+	  HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest $(PYTEST_FLAGS) -m hypothesis --hypothesis-seed=$$seed || exit 1; \
 	done
 
 # The newest packages that pyproject.toml allows, in an environment of their own.

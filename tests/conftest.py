@@ -34,12 +34,14 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mall
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
 
-# How long an example takes says how busy the machine is, not whether the code is right.
+# How long an example takes says how busy the machine is, not whether the code is right. What 25
+# examples find at each push is looked for by four times as many each night, under other seeds.
 settings.register_profile(
-    "any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "any-machine", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("nightly", settings.get_profile("any-machine"), max_examples=100)
 # Mutants are told apart by the same examples, whenever they are made.
-settings.register_profile("mutants", settings.get_profile("any-machine"), derandomize=True)
+settings.register_profile("mutants", settings.get_profile("nightly"), derandomize=True)
 # `make fuzz`: what visitors may send, tried ten thousand times.
 settings.register_profile("fuzz", settings.get_profile("any-machine"), max_examples=10_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "any-machine"))

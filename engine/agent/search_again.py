@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from engine.agent.config import POLICY_ONLY, AgentConfig, SearchConfig
 from engine.agent.network import Params, init_params
 from engine.agent.search import search
+from engine.agent.trace import along
 from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload
 from engine.errors import ConfigError, UsageError
-from engine.game.jaxgame import env
-from engine.game.jaxgame.encoding import EncodedProgram
 from engine.game.jaxgame.env import Position
 from engine.program.io import content_hash
 
@@ -36,10 +33,8 @@ def trace_move(
     if config.model == POLICY_ONLY:
         raise ConfigError("policy-only play does not search; choose another model")
     arena = workload.arena
-    script = np.zeros(arena.encoded.moves.shape[0], np.int32)
-    script[: len(actions)] = actions
-    before, reward = _around(arena.encoded, jnp.asarray(script), move)
-    batch: Position = jax.tree.map(lambda x: x[None], before)
+    positions, rewards = along(arena, actions)
+    batch: Position = jax.tree.map(lambda x: np.asarray(x)[move : move + 1], positions)
     decision, tree = search(params, arena, batch, jax.random.key(0), config)
     none = np.zeros((1, 0), np.float32)
     return SearchTrace(
@@ -48,9 +43,9 @@ def trace_move(
         model=config.model,
         point_s=workload.point_s,
         par=np.asarray(arena.baseline)[move : move + 2],
-        action=script[move : move + 1],
+        action=np.asarray(actions[move : move + 1], np.int32),
         legal=np.asarray(batch.options.mask),
-        reward=np.asarray(arena.relative(jnp.asarray(move), reward))[None],
+        reward=np.asarray(rewards)[move : move + 1],
         prior=np.asarray(decision.prior),
         policy=np.asarray(decision.policy),
         raw_value=np.asarray(decision.raw_value),
@@ -68,20 +63,3 @@ def untrained(config: AgentConfig, seed: int) -> Params:
     """Fresh weights, to compare with."""
     fresh: Params = init_params(jax.random.key(seed), config.network)
     return fresh
-
-
-@jax.jit
-def _around(encoded: EncodedProgram, actions: Array, move: Array | int) -> tuple[Position, Array]:
-    """The position before a move of the game with these actions, and what the move earns."""
-
-    def play(
-        number: Array, played: tuple[Position, Position, Array]
-    ) -> tuple[Position, Position, Array]:
-        position = played[1]
-        following, reward = env.step(encoded, position, actions[number])
-        return position, following, reward
-
-    start = env.reset(encoded)
-    none = jnp.zeros(())
-    before, _, reward = jax.lax.fori_loop(0, move + 1, play, (start, start, none))
-    return before, reward

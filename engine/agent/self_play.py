@@ -58,11 +58,10 @@ class Played:
     end: Position
 
 
-@partial(jax.jit, static_argnames="batch")
 def first_positions(arena: Arena, batch: int) -> Position:
-    """`B` times the position before the first move."""
-    start = env.reset(arena.encoded)
-    many: Position = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *x.shape)), start)
+    """`B` times the position before the first move, on the host."""
+    start = jax.device_get(env.reset(arena.encoded))
+    many: Position = jax.tree.map(lambda x: np.broadcast_to(x, (batch, *x.shape)), start)
     return many
 
 

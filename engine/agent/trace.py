@@ -54,9 +54,8 @@ def trace_game(
     if config.model == POLICY_ONLY:
         config = replace(config, model=LEARNED)
     arena, length = workload.arena, workload.num_moves
-    padded = np.full(arena.encoded.moves.shape[0] + TOGETHER, 0, np.int32)
-    padded[:length] = actions
-    positions, reward = _along(arena, jnp.asarray(padded))
+    padded = _padded(arena, actions)
+    positions, reward = along(arena, actions)
     parts = []
     for start in range(0, length, TOGETHER):
         progress(start)
@@ -85,16 +84,31 @@ def _windows(actions: NDArray[np.int32], start: int) -> NDArray[np.int32]:
     return np.stack([wide[start + u : start + u + TOGETHER] for u in range(IMAGINED)], axis=1)
 
 
-@jax.jit
-def _along(arena: Arena, actions: Array) -> tuple[Position, Array]:
-    """Every position of a game, and the points above the baseline of its moves."""
+def along(arena: Arena, actions: Sequence[int]) -> tuple[Position, Array]:
+    """Every position of a game, and the points above the baseline of its moves; more than it has.
 
+    Shared by the trace of a game and by whoever searches one of its moves again.
+    """
+    start = env.reset(arena.encoded)
+    found: tuple[Position, Array] = _along(arena, start, _padded(arena, actions))
+    return found
+
+
+def _padded(arena: Arena, actions: Sequence[int]) -> NDArray[np.int32]:
+    """The actions of a game, and zeros up to a length that all games of a shape share."""
+    padded = np.zeros(arena.encoded.moves.shape[0] + TOGETHER, np.int32)
+    padded[: len(actions)] = actions
+    return padded
+
+
+@jax.jit
+def _along(arena: Arena, start: Position, actions: Array) -> tuple[Position, Array]:
     def play(position: Position, action: Array) -> tuple[Position, tuple[Position, Array]]:
         following, reward = env.step(arena.encoded, position, action)
         move = position.state.move
         return following, (position, arena.relative(move, reward))
 
-    seen: tuple[Position, Array] = jax.lax.scan(play, env.reset(arena.encoded), actions)[1]
+    seen: tuple[Position, Array] = jax.lax.scan(play, start, actions)[1]
     return seen
 
 

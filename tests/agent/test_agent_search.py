@@ -10,10 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from engine.agent.config import CLASSIC, GUMBEL, LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
-from engine.agent.network import init_params
-from engine.agent.search import decide, search
-from engine.agent.self_play import FREE, first_positions, noise_levels, play_games, temperatures
+from engine.agent.config import CLASSIC, LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
+from engine.agent.network import Params, init_params
+from engine.agent.search import search
+from engine.agent.self_play import (
+    FREE,
+    Moves,
+    first_positions,
+    noise_levels,
+    play_games,
+    temperatures,
+)
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import load_trace, save_trace
 from engine.agent.workload import Workload, split
@@ -22,7 +29,8 @@ from engine.game.reference.game import ReferenceGame
 from tests.agent.small import CONFIG, REAL_RULES, common_shape, small_trainer, small_workload
 
 PARAMS = init_params(jax.random.key(1), CONFIG.network)
-DECIDE = jax.jit(decide, static_argnames="config")
+CLASSIC_MUZERO = SearchConfig(LEARNED, algorithm=CLASSIC, num_simulations=4)
+GAMES = CONFIG.self_play.games
 SILENT = jax.tree.map(jnp.zeros_like, PARAMS)
 """Networks with an even prior and values of zero."""
 
@@ -32,14 +40,26 @@ def workload() -> Workload:
     return small_workload()
 
 
+def played(
+    workload: Workload, params: Params, config: SearchConfig, temperature: float, key: int = 0
+) -> Moves:
+    """Games in step, as many as in the rounds of play: nothing is compiled for them alone."""
+    found = play_games(
+        params,
+        workload.arena,
+        first_positions(workload.arena, GAMES),
+        jax.random.key(key),
+        np.full((GAMES, 1), temperature, np.float32),
+        np.full((workload.num_moves, GAMES), FREE, np.int32),
+        config,
+    )
+    assert found is not None
+    return found.moves
+
+
 @pytest.mark.parametrize(
     "config",
-    [
-        CONFIG.search,
-        REAL_RULES,
-        SearchConfig(POLICY_ONLY),
-        SearchConfig(LEARNED, algorithm=CLASSIC, num_simulations=4),
-    ],
+    [CONFIG.search, REAL_RULES, SearchConfig(POLICY_ONLY), CLASSIC_MUZERO],
     ids=["learned", "simulator", "policy", "learned-muzero"],
 )
 def test_only_legal_actions_are_chosen(config: SearchConfig) -> None:
@@ -48,9 +68,9 @@ def test_only_legal_actions_are_chosen(config: SearchConfig) -> None:
     script = np.full((workload.num_moves, 8), FREE, np.int32)
     start = first_positions(workload.arena, 8)
     noise = temperatures(noise_levels(8), 3.0)
-    played = play_games(PARAMS, workload.arena, start, jax.random.key(0), noise, script, config)
-    assert played is not None
-    for game in split(played):
+    found = play_games(PARAMS, workload.arena, start, jax.random.key(0), noise, script, config)
+    assert found is not None
+    for game in split(found):
         assert (game.policy.sum() > 0) == (config.model != POLICY_ONLY)
         reference = ReferenceGame(workload.program, workload.rules)
         for move, action in enumerate(game.action.tolist()):
@@ -64,11 +84,9 @@ def test_only_legal_actions_are_chosen(config: SearchConfig) -> None:
 
 
 def test_without_noise_the_key_does_not_matter(workload: Workload) -> None:
-    start = first_positions(workload.arena, 2)
-    config = SearchConfig(num_simulations=4)
-    seen = [DECIDE(PARAMS, workload.arena, start, jax.random.key(k), config, 0.0) for k in (1, 2)]
-    assert np.array_equal(seen[0].action, seen[1].action)
-    assert np.allclose(seen[0].policy, seen[1].policy)
+    first, second = (played(workload, PARAMS, CONFIG.search, 0.0, key) for key in (1, 2))
+    assert np.array_equal(first.action, second.action)
+    assert np.allclose(first.policy, second.policy)
 
 
 def test_the_real_rules_find_the_best_single_move(workload: Workload) -> None:
@@ -96,25 +114,22 @@ def test_the_real_rules_find_the_best_single_move(workload: Workload) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "algorithm"),
+    "config",
     [
-        (LEARNED, GUMBEL),
-        (LEARNED, CLASSIC),
-        pytest.param(SIMULATOR, GUMBEL, marks=pytest.mark.nightly),
-        (POLICY_ONLY, GUMBEL),
+        CONFIG.search,
+        CLASSIC_MUZERO,
+        pytest.param(SearchConfig(SIMULATOR, value_scale=1e-9), marks=pytest.mark.nightly),
+        SearchConfig(POLICY_ONLY),
     ],
+    ids=["learned", "learned-muzero", "simulator", "policy"],
 )
-def test_noise_chooses_but_is_no_opinion(workload: Workload, model: str, algorithm: str) -> None:
+def test_noise_chooses_but_is_no_opinion(workload: Workload, config: SearchConfig) -> None:
     """From networks that know nothing nothing is learned, however noisy their games are."""
-    start = first_positions(workload.arena, 64)
-    legal = np.asarray(start.options.mask)
-    config = SearchConfig(model=model, algorithm=algorithm, value_scale=1e-9)
-    decision = DECIDE(SILENT, workload.arena, start, jax.random.key(0), config, 3.0)
-    assert len(set(np.asarray(decision.action).tolist())) > 1
-    evenly = legal / legal.sum(axis=1, keepdims=True)
-    taught = np.zeros_like(evenly) if model == POLICY_ONLY else evenly
-    assert np.asarray(decision.policy) == pytest.approx(taught, abs=1e-4)
-    assert np.asarray(decision.prior) == pytest.approx(evenly, abs=1e-4)
+    moves = played(workload, SILENT, config, temperature=3.0)
+    assert len(set(moves.action[0].tolist())) > 1
+    evenly = moves.legal / moves.legal.sum(axis=2, keepdims=True)
+    taught = np.zeros_like(evenly) if config.model == POLICY_ONLY else evenly
+    assert moves.policy == pytest.approx(taught, abs=1e-4)
 
 
 def test_a_trace_tells_the_same_game(workload: Workload) -> None:

@@ -38,7 +38,7 @@ def workload() -> Workload:
 
 @pytest.mark.parametrize("model", [LEARNED, pytest.param(SIMULATOR, marks=pytest.mark.nightly)])
 def test_one_move_is_searched_as_in_the_trace_of_the_game(workload: Workload, model: str) -> None:
-    config, actions = replace(SETTINGS, model=model), workload.demonstrations[0]
+    config, actions = replace(CONFIG.search, model=model), workload.demonstrations[0]
     whole = trace_game(PARAMS, workload, actions, config)
     for move in (0, workload.num_moves // 2, workload.num_moves - 1):
         one = trace_move(PARAMS, workload, actions, move, config)
@@ -53,7 +53,10 @@ def test_one_move_is_searched_as_in_the_trace_of_the_game(workload: Workload, mo
         assert one.tree_reward[0, 1] == pytest.approx(whole.tree_reward[move, 1], abs=1e-2)
 
 
-@pytest.mark.parametrize(("model", "algorithm"), [(LEARNED, CLASSIC), (SIMULATOR, GUMBEL)])
+@pytest.mark.parametrize(
+    ("model", "algorithm"),
+    [(LEARNED, CLASSIC), pytest.param(SIMULATOR, GUMBEL, marks=pytest.mark.nightly)],
+)
 def test_the_tree_can_be_grown_again(workload: Workload, model: str, algorithm: str) -> None:
     """The explorer rebuilds the tree at every budget; at the full one it must be the search's."""
     config = replace(SETTINGS, model=model, algorithm=algorithm)
@@ -68,10 +71,10 @@ def test_the_tree_can_be_grown_again(workload: Workload, model: str, algorithm: 
 
 
 def test_settings_travel_with_the_trace(workload: Workload) -> None:
-    found = trace_move(PARAMS, workload, workload.demonstrations[0], 0, SETTINGS)
-    assert dict(found.settings) == asdict(SETTINGS)
+    found = trace_move(PARAMS, workload, workload.demonstrations[0], 0, CONFIG.search)
+    assert dict(found.settings) == asdict(CONFIG.search)
     assert found.imagined_reward.shape == (1, 0)
-    assert np.count_nonzero(found.tree_visits) == SETTINGS.num_simulations + 1
+    assert np.count_nonzero(found.tree_visits) == CONFIG.search.num_simulations + 1
 
 
 @pytest.mark.parametrize("number", [0, MOST_SIMULATIONS + 1])

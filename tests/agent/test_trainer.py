@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -42,17 +43,25 @@ def test_the_seed_decides_everything() -> None:
     assert not same(trainers[0], trainers[2])
 
 
-def test_demonstrations_and_own_games_are_compiled_once() -> None:
-    """Compiling takes longer than a short solve."""
-    # A batch that no other test plays, so that nothing is compiled yet; without trees, quickly.
-    self_play_settings = replace(CONFIG.self_play, games=5, search_share=0.5)
-    config = replace(CONFIG, search=SearchConfig(POLICY_ONLY), self_play=self_play_settings)
+def test_demonstrations_and_own_games_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling takes longer than a short solve: all are of one kind, with a tree or without."""
+    play, kinds, grown = self_play.play_chunk, set[tuple[object, ...]](), set[bool]()
+
+    def heard(*given: Any) -> Any:
+        *arrays, config, grows = given
+        leaves, structure = jax.tree.flatten((arrays, grows))
+        kinds.add((structure, config, *map(jax.typeof, leaves)))
+        grown.add(bool(grows))
+        return play(*given)
+
+    monkeypatch.setattr(self_play, "play_chunk", heard)
+    config = replace(CONFIG, self_play=replace(CONFIG.self_play, search_share=0.5))
     trainer = Trainer([small_workload(config)], config, 0)
-    before = self_play.play_chunk._cache_size()
     trainer.show_demonstrations()
     for _ in range(6):
         trainer.play_round()
-    assert self_play.play_chunk._cache_size() == before + 1
+    assert grown == {True, False}
+    assert len(kinds) == 1
 
 
 def test_a_score_is_what_the_simulator_says() -> None:

@@ -31,6 +31,8 @@ from tests.agent.small import CONFIG, small_trainer
 
 SCRATCH = {"checkpoint": "scratch"}
 SMALL = "llamadecode-v5e-b8"
+TWO_CHUNKS = "alexnet-v4-b24"
+"""Of the shape that the other tests of the agent have compiled."""
 
 
 def test_with_time_every_place_rule_is_tried_the_promising_one_first() -> None:
@@ -42,7 +44,7 @@ def test_with_time_every_place_rule_is_tried_the_promising_one_first() -> None:
 
 
 def test_it_ends_when_told_and_tells_the_best_game_it_played() -> None:
-    program = library.load_sample(SMALL)
+    program = library.load_sample(TWO_CHUNKS)
     heard: list[Round] = []
 
     def told(trainer: Trainer, report: Round) -> None:

@@ -71,9 +71,10 @@ def random_policy(encoded: EncodedProgram, position: Position, noise: Array) -> 
     return jnp.argmax(jnp.where(position.options.mask, noise, -1.0)).astype(jnp.int32)
 
 
+@jax.jit
 @in_lanes
 def reset(encoded: EncodedProgram) -> Position:
-    """The position before the first move."""
+    """The position before the first move; compiled once per shape, whoever asks for it."""
     state = initial_state(encoded, encoded.games)
     return Position(state, analyse(encoded, state))
 
