@@ -113,6 +113,12 @@ def test_what_saves_nothing_says_so_in_words() -> None:
     assert explain(game, DROP).reason.endswith("gives up nothing.")
 
 
+def test_inputs_that_no_run_keeps_are_said_to_be_none() -> None:
+    given = Buffer(4, reads={1: 3}, is_input=True)
+    reason = explain(play(program_of([5, 2], [given], max_inputs=0), ""), NO_COPY).reason
+    assert "keeps no inputs" in reason and "0" not in reason.replace("a0", "")
+
+
 def test_sinks_say_what_they_do() -> None:
     game = play(program_of([5, 1], [Buffer(4, writes={0: 6}, is_live_out=True)]), "N")
     assert explain(game, DROP).reason == (

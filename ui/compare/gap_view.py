@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from engine.program.proof import PROVEN_GAP, is_optimal
 from ui.compare.jumps_view import jump_buttons
 from ui.components.charts import SLOW
 from ui.components.markdown import plain
@@ -129,10 +130,12 @@ def _gap(baseline: str, name: str) -> None:
             return
         key = f"openings_{base.identity}_{plan.identity}"
         picked = chosen_row(table_of(program, rows, lost_s), COLUMNS, key, _TABLE_PX)
-        regained = time_text(lost_s - gap_s)
+        regained_s = lost_s - gap_s
+        is_regained = regained_s >= noise_s(abs(gap_s))
+        regained = f"; elsewhere it regains {time_text(regained_s)}" if is_regained else ""
         st.caption(
-            f"These slots lose {time_text(lost_s)}; elsewhere it regains {regained}. Choose a row"
-            " for its causes, and to open it on the map."
+            f"These slots lose {time_text(lost_s)}{regained}. Choose a row for its causes, and to"
+            " open it on the map."
         )
     row = rows[picked or 0]
     st.markdown("##### The chain of causes")
@@ -144,6 +147,9 @@ def _bound_text(bound_s: float | None, base_s: float, baseline: str) -> str:
     if bound_s is None:
         return ""
     over_s = base_s - bound_s
+    if is_optimal(base_s, bound_s):
+        most = share_text(PROVEN_GAP)
+        return f" **{baseline}** is optimal: no plan can be faster by more than {most}."
     over, share = time_text(over_s), share_text(over_s / bound_s)
     return f" **{baseline}** is itself {over} ({share}) above the bound."
 

@@ -120,14 +120,23 @@ def _refuse(game: ReferenceGame, action: int, refusal: Refusal) -> str:
         )
     if refusal.reason is Reason.NOT_THERE:
         return _not_there(game, name)
+    if refusal.reason is Reason.INPUTS_TAKEN and not _most_inputs(game):
+        return (
+            f"{name} could only be there from before the start, but this chip keeps no inputs in"
+            " fast memory between runs."
+        )
     return _PLAIN[refusal.reason].format(
         name=name,
         action=ACTION_NAMES[action],
         time=game.move.time,
         begin=refusal.start,
-        limit=game.program.hardware.max_cross_program_prefetches,
+        limit=_most_inputs(game),
         rows=game.rules.max_blocks,
     )
+
+
+def _most_inputs(game: ReferenceGame) -> int:
+    return game.program.hardware.max_cross_program_prefetches
 
 
 def _not_there(game: ReferenceGame, name: str) -> str:

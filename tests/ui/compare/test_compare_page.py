@@ -237,6 +237,12 @@ def test_the_gap_of_two_plans_is_ranked_by_slots_with_its_causes() -> None:
     assert [b.label for b in at.button if b.label.startswith("Play “")] != []
 
 
+def test_a_baseline_at_the_bound_is_called_optimal_and_nothing_regained_is_not_told() -> None:
+    at = opened("t5-v5e-b24", mode="gap", plans="best known,xla_compiled")
+    assert any("is optimal" in text.value for text in at.markdown)
+    assert not any("regains" in text.value for text in at.caption)
+
+
 def test_the_first_chart_comes_when_the_rest_is_drawn() -> None:
     at = opened(REAL, mode="runtimes")
     assert not at.get("plotly_chart")

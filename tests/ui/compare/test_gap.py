@@ -17,6 +17,7 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
+from engine.solvers import solve
 from ui.components.units import time_text
 from ui.model.compare.gap import (
     DECISION,
@@ -113,3 +114,12 @@ def test_the_chain_begins_with_the_tensor_and_ends_with_the_whole(
     assert html.index(first) < html.index("<ol>", html.index("<ol>") + 1)
     assert f"+{time_text(chain.total_s)}" in html
     assert html.count("<li>") <= 16
+
+
+def test_a_stay_from_before_the_start_is_told_as_one() -> None:
+    name = "t5-v5e-b24"
+    program = library.load_sample(name)
+    compiled, best = solve("xla_compiled", program), best_of(name)
+    group = next(o.group for o in openings(program, best, compiled) if o.cost_s > 0)
+    html = chain_html(program, chain_of_causes(program, best, compiled, group), ("a", "b"))
+    assert "up to" in html and "from before the start" in html

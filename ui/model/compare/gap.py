@@ -283,18 +283,20 @@ def _why(program: Program, chain: Chain, cause: Cause, names: tuple[str, str]) -
     assert cause.theirs is not None
     if cause.why is Why.KEPT_OUT:
         return (
-            f"is kept out: {before} stands there in slots {_slots(cause.theirs)}, where"
+            f"is kept out: {before} stands there in {_slots(cause.theirs)}, where"
             f" {names[0]} has it in {_slots(cause.mine)}"
         )
     return (
-        f"stands in slots {_slots(cause.mine)} there, where {names[0]} has {before}"
+        f"stands in {_slots(cause.mine)} there, where {names[0]} has {before}"
         f" in {_slots(cause.theirs)}"
     )
 
 
 def _slots(stay: Stay) -> str:
-    first = "the start" if stay.start == BEFORE_START else f"{stay.start:,}"
-    return first if stay.end - 1 == stay.start else f"{first}–{stay.end - 1:,}"
+    last = stay.end - 1
+    if stay.start == BEFORE_START:
+        return f"slots up to {last:,}, from before the start"
+    return f"slot {last:,}" if last == stay.start else f"slots {stay.start:,}–{last:,}"
 
 
 def _cost_html(seconds: float) -> Renderable:

@@ -173,7 +173,7 @@ class Film {
     pen.strokeRect(...rect);
     pen.setLineDash([]);
     if (rect[3] >= 12) this.name(this.game.group_names[act.group], rect, palette.text);
-    else if (isLatest) this.tag(`${this.game.group_names[act.group]} ${sizeText(size * this.game.granule)}`, rect);
+    else if (isLatest) this.tag(`${this.game.group_names[act.group]} · ${sizeText(size * this.game.granule)}`, rect);
   }
 
   // Marks an action that places nothing: a ring for Drop, a cross for one that the rules forbid.
