@@ -104,6 +104,7 @@ def test_a_missed_goal_is_explained_and_both_lines_can_be_played() -> None:
     assert "What cost most" in text and "Play the line that refutes it" in text
     command(at, "line", which="wrong")
     assert seat.line is not None and "The line that refutes it" in html(at)
+    assert "Drop instead of NoCopy" in html(at), "what the figure is held against"
     wrong = seat.on_board.tip.game
     assert wrong.actions[: len(seat.line.refutation.wrong)] != own.actions
     command(at, "go", to=seat.line.refutation.last)

@@ -113,12 +113,14 @@ def _first(shown: ShownLine) -> int:
 def _moment_html(game: ReferenceGame, moment: Moment, shown: ShownLine, move: int) -> Renderable:
     is_wrong = shown.which == WRONG
     seconds = -moment.lost_s if is_wrong else moment.lost_s
+    own, other = (moment.wrong, moment.right) if is_wrong else (moment.right, moment.wrong)
+    instead = "" if own == other else f" instead of {ACTION_NAMES[other]}"
     kind = "here" if moment.move == move else ""
     return li(class_=kind, aria_current="step" if kind else None)[
         command_html("go", f"Move {moment.move + 1:,}", to=moment.move),
         " ",
         *_where(game, moment),
-        f": {ACTION_NAMES[moment.wrong if is_wrong else moment.right]} ",
+        f": {ACTION_NAMES[own]}{instead} ",
         b(class_="cost better" if seconds > 0 else "cost worse")[gain_text(seconds)],
     ]
 
