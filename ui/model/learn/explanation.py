@@ -65,10 +65,11 @@ def _worst_html(game: ReferenceGame, refutation: Refutation) -> Node:
     if worst is None:
         return None
     return p[
-        "Most of it at ",
+        "Most of it, ",
+        b[time_text(worst.lost_s)],
+        ", at ",
         *_where(game, worst),
         f": {reason(game, worst)}",
-        b[f" −{time_text(worst.lost_s)}."],
     ]
 
 
