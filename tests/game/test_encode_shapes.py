@@ -40,6 +40,7 @@ def test_padding_changes_no_game(rules: Rules) -> None:
         jax.tree.map(np.testing.assert_array_equal, played(own[seed], seed), played(padded, seed))
 
 
+@pytest.mark.nightly
 def test_encodings_of_one_shape_stack() -> None:
     own = [encode(program, SMALL) for program in PROGRAMS]
     shape = common_shape(own)

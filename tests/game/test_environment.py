@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -19,6 +20,7 @@ from engine.plan.simulate import simulate
 from engine.program.model import Program
 from tests.strategies import random_program
 
+Step = Callable[[EnvState, np.ndarray], EnvState]
 SEED = 9
 GAMES = 16
 AFTER = 3
@@ -36,23 +38,22 @@ def env(program: Program) -> Environment:
 
 
 @pytest.fixture(scope="module")
-def played(env: Environment) -> tuple[np.ndarray, EnvState]:
-    """Any actions `[steps, games]`, and the states after each of them, under jit, scan, vmap."""
+def step(env: Environment) -> Step:
+    """A step of all games."""
+    return jax.jit(jax.vmap(env.step))
+
+
+@pytest.fixture(scope="module")
+def played(env: Environment, step: Step) -> tuple[np.ndarray, EnvState]:
+    """Any actions `[steps, games]`, and the states after each of them, under jit and vmap."""
     actions = np.random.default_rng(SEED).integers(
         -2, NUM_ACTIONS + 2, (env.num_steps + AFTER, GAMES)
     )
 
-    @jax.jit
-    def play(actions: jax.Array) -> EnvState:
-        def step(state: EnvState, action: jax.Array) -> tuple[EnvState, EnvState]:
-            state = jax.vmap(env.step)(state, action)
-            return state, state
-
-        start = jax.vmap(env.init)(jax.random.split(jax.random.key(0), GAMES))
-        _, states = jax.lax.scan(step, start, actions)
-        return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), start, states)
-
-    return actions, jax.device_get(play(jnp.asarray(actions)))
+    states = [jax.device_get(jax.vmap(env.init)(jax.random.split(jax.random.key(0), GAMES)))]
+    for row in actions:
+        states.append(jax.device_get(step(states[-1], row)))
+    return actions, jax.tree.map(lambda *leaves: np.stack(leaves), *states)
 
 
 def state_of(states: EnvState, move: int, game: int) -> EnvState:
@@ -92,7 +93,7 @@ def test_rewards_add_up_to_what_the_plan_saves(
 
 
 def test_nothing_happens_after_the_end(
-    env: Environment, played: tuple[np.ndarray, EnvState]
+    env: Environment, step: Step, played: tuple[np.ndarray, EnvState]
 ) -> None:
     _, states = played
     ended = jax.tree.map(lambda leaf: leaf[env.num_steps :], states)
@@ -104,12 +105,12 @@ def test_nothing_happens_after_the_end(
         lambda first, last: np.stack([first, *last]),
         *(
             state_of(states, 0, 0),
-            jax.tree.map(lambda leaf: leaf[-1], states),
+            jax.tree.map(lambda leaf: leaf[-1, 1:], states),
         ),
     )
-    after = jax.jit(jax.vmap(env.step))(mixed, np.full(GAMES + 1, NO_COPY))
+    after = step(mixed, np.full(GAMES, NO_COPY))
     assert not after.reward[1:].any()
-    assert after.terminated.tolist() == [False, *[True] * GAMES]
+    assert after.terminated.tolist() == [False, *[True] * (GAMES - 1)]
     assert states.observation[: env.num_steps].any(axis=-1).all()
     assert (ended.actions[..., : env.num_steps] == ended.actions[0, :, : env.num_steps]).all()
 

@@ -32,7 +32,7 @@ from engine.program import library
 from engine.program.model import Program
 from engine.solvers.draft import drafts_of
 
-RESET, STEP = jax.jit(env.reset), jax.jit(env.step)
+STEP = jax.jit(env.step)
 OBSERVE = jax.jit(observe)
 NAMES = ("teach-loop-carry", "alexnet-v4-b24", "lstm-v5e-b128")
 
@@ -65,7 +65,7 @@ def walk(program: Program, seed: int) -> list[tuple[ReferenceGame, np.ndarray]]:
     """A random game: the reference at each move, and the observation there."""
     encoded = encoded_of(program)
     known = features(program, encoded, lower_bound(program))
-    position, game = RESET(encoded), ReferenceGame(program)
+    position, game = env.reset(encoded), ReferenceGame(program)
     rng, seen = random.Random(seed), []
     while not game.is_over:
         seen.append((game.clone(), np.asarray(OBSERVE(encoded, known, position))))
@@ -134,7 +134,7 @@ def test_the_choice_with_a_draft_is_that_of_who_follows_its_plan() -> None:
     # Of the shape of the others, so that nothing is compiled for it.
     encoded = encode(program, draft.rules, shape())
     known = features(program, encoded, lower_bound(program), wishes=draft.wishes(program))
-    position, game = RESET(encoded), ReferenceGame(program, draft.rules)
+    position, game = env.reset(encoded), ReferenceGame(program, draft.rules)
     desired, rng, chosen = Desired(program, draft.plan), random.Random(4), set[int]()
     while not game.is_over:
         seen = np.asarray(OBSERVE(encoded, known, position))
@@ -155,7 +155,7 @@ def known_of(program: Program, *hidden: str) -> tuple[Features, Features]:
 @pytest.mark.parametrize("switch", sorted(SWITCHES))
 def test_a_switch_hides_its_parts_and_nothing_else(program: Program, switch: str) -> None:
     encoded = encoded_of(program)
-    position = RESET(encoded)
+    position = env.reset(encoded)
     whole, some = known_of(program, switch)
     before = np.asarray(OBSERVE(encoded, whole, position))
     after = np.asarray(OBSERVE(encoded, some, position))

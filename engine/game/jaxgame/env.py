@@ -79,54 +79,11 @@ def reset(encoded: EncodedProgram) -> Position:
     return Position(state, analyse(encoded, state))
 
 
-def step(
-    encoded: EncodedProgram, position: Position, action: Array, skip_forced: bool = False
-) -> tuple[Position, Array]:
-    """Play `action` (or the nearest legal one); returns the next position and the reward.
-
-    With `skip_forced`, moves that leave no choice are played on, and their rewards added.
-    """
-    following, reward = _step(encoded, position, action)
-    if not skip_forced:
-        return following, reward
-    following, extra = play_forced(encoded, following)
-    return following, reward + extra
-
-
 @in_lanes
-def _step(encoded: EncodedProgram, position: Position, action: Array) -> tuple[Position, Array]:
+def step(encoded: EncodedProgram, position: Position, action: Array) -> tuple[Position, Array]:
+    """Play `action` (or the nearest legal one); returns the next position and the reward."""
     state, outcome = apply(encoded, position.state, position.options, action)
     return Position(state, analyse(encoded, state)), outcome.reward
-
-
-@in_lanes
-def play_forced(encoded: EncodedProgram, position: Position) -> tuple[Position, Array]:
-    """Play on while exactly one action is legal; returns the position and the rewards' sum."""
-    games = position.state.open_ticks.shape
-
-    def is_forced(position: Position) -> Array:
-        options = position.options
-        return ~options.is_over & (jnp.sum(options.mask, axis=0) == 1)
-
-    def play(carry: tuple[Position, Array]) -> tuple[Position, Array]:
-        position, total = carry
-        only = jnp.argmax(position.options.mask, axis=0).astype(jnp.int32)
-        following, reward = _step(encoded, position, only)
-        goes_on = is_forced(position)
-        kept = jax.tree.map(lambda new, old: jnp.where(goes_on, new, old), following, position)
-        return kept, total + jnp.where(goes_on, reward, 0.0)
-
-    first = (_each(position, games), jnp.zeros(games, jnp.float32))
-    played: tuple[Position, Array] = jax.lax.while_loop(
-        lambda carry: jnp.any(is_forced(carry[0])), play, first
-    )
-    return played
-
-
-def _each(position: Position, games: tuple[int, ...]) -> Position:
-    """The position with a move's number for every game: from here on they may part."""
-    move = jnp.broadcast_to(position.state.move, games)
-    return replace(position, state=replace(position.state, move=move))
 
 
 def free_script(encoded: EncodedProgram) -> Script:
