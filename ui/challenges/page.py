@@ -10,6 +10,7 @@ from engine.errors import EngineError
 from ui.challenges.match_view import show_match, show_programs
 from ui.challenges.question_view import show_questions
 from ui.components.markdown import plain
+from ui.learn.classroom_view import take_class
 from ui.learn.progress_view import keep_progress, progress_files
 from ui.session import caching
 from ui.session.jobs_view import with_jobs
@@ -29,6 +30,7 @@ def render() -> None:
     st.html(_LEARN / "learn.css")
     st.html(Path(__file__).with_name("challenges.css"))
     keep_progress(learning)
+    take_class(learning, caching.lesson_catalogue())
     if learning.wanted == "all":
         learning.wanted = ""
         st.query_params.clear()

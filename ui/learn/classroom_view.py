@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import streamlit as st
 
@@ -14,6 +15,7 @@ from ui.components.table_view import show_table
 from ui.model.challenges.practice import Asked, positions_of
 from ui.model.learn.classroom import (
     MOST_ITEMS,
+    TITLE,
     ClassSet,
     class_table,
     csv_of,
@@ -62,11 +64,15 @@ def position_title(asked: Asked) -> str:
 
 
 def take_class(learning: Learning, lessons: Catalogue) -> None:
-    """Take up the set of the link with which a student came."""
+    """Take up the set of the link with which a student came, else of the one before."""
     names = [lesson.name for lesson in lessons.lessons]
-    found, missing = set_of(st.query_params.to_dict(), names, positions())
+    query = st.query_params.to_dict()
+    if TITLE not in query and learning.class_set is None:
+        query = dict(parse_qsl(learning.progress.class_query))
+    found, missing = set_of(query, names, positions())
     if found is not None:
         learning.class_set = found
+        learning.keep(replace(learning.progress, class_query=found.query))
         if missing:
             text = f"Not here, and left out of the class: {', '.join(missing[:5])}"
             st.warning(plain(text), icon=":material/link_off:")
@@ -116,6 +122,7 @@ def show_class(learning: Learning, lessons: Catalogue) -> str | None:
         )
         if leave.button("Leave", key="class_leave", width="stretch"):
             learning.class_set = None
+            learning.keep(replace(learning.progress, class_query=""))
             st.query_params.clear()
             st.rerun()
     return chosen

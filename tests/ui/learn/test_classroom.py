@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from urllib.parse import parse_qsl
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.errors import LessonError
 from engine.lessons.catalogue import load_catalogue
 from engine.lessons.rating import Rating
 from tests.ui.apps import open_view
 from ui.learn.classroom_view import position_title, positions
 from ui.model.learn.classroom import ClassSet, class_table, csv_of, file_name_of, set_of
-from ui.model.learn.progress import Card, Progress, Spent
+from ui.model.learn.progress import Card, Progress, Spent, progress_of
 
 LESSONS = [lesson.name for lesson in load_catalogue().lessons]
 POSITIONS = positions()
@@ -159,3 +161,23 @@ def _challenges(key: str) -> None:
 def test_the_files_of_students_have_different_names() -> None:
     assert file_name_of("Ada L. / ../x") == "mallocmuzero-progress-ada-l-x.json"
     assert file_name_of("") == "mallocmuzero-progress.json"
+
+
+def test_a_class_comes_back_after_a_reload_until_it_is_left() -> None:
+    first = student().session_state["explorer"].learning.progress
+    assert progress_of(first.text(), "x").class_query == SET.query
+    at = open_view(_learn)
+    learning = at.session_state["explorer"].learning
+    assert learning.class_set is None
+    assert learning.take(first.text())
+    at.run()
+    assert learning.class_set == SET
+    at.button(key="class_leave").click().run()
+    assert learning.class_set is None and not learning.progress.class_query
+
+
+def test_a_class_that_is_no_text_is_refused() -> None:
+    for text in ('"class": 3', f'"class": "{"x" * 20_000}"'):
+        body = '{"format": "mallocmuzero-progress", "version": 1, ' + text + "}"
+        with pytest.raises(LessonError, match="class"):
+            progress_of(body, "x")

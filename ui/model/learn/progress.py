@@ -21,6 +21,7 @@ MOST_BYTES = 2**20
 _MOST_ROWS = 5000
 _LONGEST_NAME = 200
 _LONGEST_PERSON = 60
+_LONGEST_CLASS = 12_000
 MOST_GAMES = 60
 """Boards of which the unfinished game is kept."""
 LONGEST_GAME = 4000
@@ -69,7 +70,8 @@ class Progress:
     `stars` by lesson, `won` (nanoseconds of the best game) by challenge, `cards` by position,
     `games`: by board what was played on it (`ui.model.learn.kept_game`), `spent` by lesson and
     position, `records` by kind of run, `rating`: points, deviation and volatility, `name`: as the
-    visitor wants to be called, `mistakes`: of own games, the latest last.
+    visitor wants to be called, `mistakes`: of own games, the latest last, `class_query`: that of
+    the link by which a teacher has set a class (`ui.model.learn.classroom`), empty without one.
     """
 
     stars: Mapping[str, int] = field(default_factory=dict)
@@ -81,6 +83,7 @@ class Progress:
     rating: Rating = NEW_PLAYER
     name: str = ""
     mistakes: tuple[Mistake, ...] = ()
+    class_query: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -136,7 +139,7 @@ class Progress:
     def merged(self, other: Progress) -> Progress:
         """The union of both: most stars, best times, and of each card the more answered one.
 
-        Of games and names one's own count, of ratings the surer one.
+        Of games, names and classes one's own count, of ratings the surer one.
         """
         stars, won, cards = dict(self.stars), dict(self.won), dict(self.cards)
         for name, number in other.stars.items():
@@ -162,6 +165,7 @@ class Progress:
             rating=min(self.rating, other.rating, key=lambda r: r.deviation),
             name=self.name or other.name,
             mistakes=other.with_mistakes(self.mistakes).mistakes,
+            class_query=self.class_query or other.class_query,
         )
 
     def text(self) -> str:
@@ -182,6 +186,7 @@ class Progress:
             "mistakes": [
                 [m.program, m.content_hash, m.place, m.game, m.moves[0]] for m in self.mistakes
             ],
+            "class": self.class_query,
         }
         body |= {name: value for name, value in more.items() if value}
         # In the order in which games were played: the last one is taken up again.
@@ -210,6 +215,7 @@ def progress_of(text: str, where: str) -> Progress:
         rating=_rating(body.get("rating", []), where),
         name=name_of(body.get("name", "")),
         mistakes=_mistakes(body.get("mistakes", []), where),
+        class_query=_class_query(body.get("class", ""), where),
     )
 
 
@@ -238,6 +244,12 @@ def _mistake(row: Any, where: str) -> Mistake:
 def name_of(text: Any) -> str:
     """A name in one short line; empty for what is no text."""
     return " ".join(text.split())[:_LONGEST_PERSON] if isinstance(text, str) else ""
+
+
+def _class_query(text: Any, where: str) -> str:
+    if not isinstance(text, str) or len(text) > _LONGEST_CLASS:
+        raise LessonError(f"{where}: class is not a text of {_LONGEST_CLASS:,} letters")
+    return text
 
 
 def _games(body: dict[str, Any], where: str) -> dict[str, str]:
