@@ -78,17 +78,17 @@ def _ask(learning: Learning, state: ChallengeState, positions: dict[str, Asked])
     scene = QuestionScene(question, asked, learning, state)
     left, right = st.columns([2.6, 1], gap="medium")
     with left:
-        _class_of(learning, state.question)
+        _class(learning)
         st.caption(
             f"**{asked.mined.program}**, move {asked.move + 1:,} of {len(asked.mined.game):,}."
         )
     board_view.show(scene, seat, left, right)
 
 
-def _class_of(learning: Learning, key: str) -> None:
-    """Show the way back to the class that asks for this position, if one does."""
+def _class(learning: Learning) -> None:
+    """Show the way back to the class that the student is in, if it has positions."""
     wanted = learning.class_set
-    if wanted is None or key not in wanted.positions:
+    if wanted is None or not wanted.positions:
         return
     if st.button(standing(wanted, learning), key="to_class", icon=":material/arrow_back:"):
         st.switch_page(current_session().pages["learn"])
