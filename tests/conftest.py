@@ -47,7 +47,10 @@ settings.register_profile("fuzz", settings.get_profile("any-machine"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "any-machine"))
 
 
-TOGETHER = (("browser/",), ("agent/", "debugging/", "solvers/test_practice.py"))
+TOGETHER = (
+    ("browser/",),
+    ("agent/", "debugging/", "solvers/test_practice.py", "contracts/test_solvers.py"),
+)
 """Files and folders that run one after another in one worker: the browser tests share one server
 and one browser, the agent's what they compile. Begun first: they take longest.
 """
