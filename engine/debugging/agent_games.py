@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.agent.config import POLICY_ONLY, AgentConfig, SearchConfig
+from engine.agent.config import AgentConfig
 from engine.agent.network import Params
 from engine.agent.self_play import CHUNK, FREE, first_positions, play_games
 from engine.agent.workload import Workload, make_workload
@@ -61,12 +61,14 @@ def play_on(
     side: Side,
     workload: Workload,
     begun: Sequence[Sequence[int]],
-    search: SearchConfig | None = None,
     go_on: GoOn = lambda _: True,
+    *,
+    grows: bool = True,
 ) -> list[tuple[int, ...]] | None:
     """The actions of whole games that began with those of `begun`, all played at once.
 
-    `search` replaces the settings of the side. None if `go_on` said no.
+    Without `grows` they are played by the prior alone, with what is compiled for the search. None
+    if `go_on` said no.
     """
     length, played = workload.num_moves, count(0, CHUNK)
     script = np.full((length, len(begun)), FREE, np.int32)
@@ -79,14 +81,10 @@ def play_on(
         _NO_DICE,
         np.zeros((len(begun), 1), np.float32),
         script,
-        search or side.config.search,
+        side.config.search,
         go_on=lambda: go_on(min(length, next(played))),
+        grows=grows,
     )
     if games is None:
         return None
     return [tuple(int(a) for a in game) for game in np.asarray(games.moves.action).T]
-
-
-def policy_of(side: Side) -> SearchConfig:
-    """Settings that play by the prior alone."""
-    return replace(side.config.search, model=POLICY_ONLY)

@@ -22,7 +22,7 @@ from engine.agent.network import Params
 from engine.agent.search_again import untrained
 from engine.agent.trace import trace_game
 from engine.debugging.ab import duel
-from engine.debugging.agent_games import Side, play_on, policy_of, workload_of
+from engine.debugging.agent_games import Side, play_on, workload_of
 from engine.debugging.counterfactual import POLICY, SEARCH, Forcing
 from engine.debugging.findings import DRIFT, VALUE_JUMP, WRONG_PRIOR, Finding, findings, inbox
 from engine.debugging.regret import BLUNDER, CLASSES, FEW_VISITS, MISTAKE, study_of
@@ -198,9 +198,10 @@ def test_forced_actions_are_obeyed_by_policy_and_search_and_timed_exactly() -> N
         legal = game.legal()
         wanted += [(move, a) for a in range(NUM_ACTIONS) if legal[a] and a != action]
         game.step(action)
-    for name, search in ((SEARCH, None), (POLICY, policy_of(side))):
+    for name, grows in ((SEARCH, True), (POLICY, False)):
         for move, action in wanted[:4]:
-            (played,) = play_on(side, workload, [forcing.begun(move, action)], search) or [()]
+            begun = forcing.begun(move, action)
+            (played,) = play_on(side, workload, [begun], grows=grows) or [()]
             found = forcing.played(played, move, name)
             again = ReferenceGame(PROGRAM, workload.rules)
             for each in played:

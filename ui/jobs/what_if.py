@@ -11,7 +11,7 @@ from engine.agent.compile_cache import keep_compiled
 from engine.agent.trace_io import load_trace
 from engine.analysis.gap import bound_by_slot
 from engine.debugging.ab import duel
-from engine.debugging.agent_games import Side, play_on, policy_of, workload_of
+from engine.debugging.agent_games import Side, play_on, workload_of
 from engine.debugging.counterfactual import LOCAL, POLICY, SEARCH, Counterfactual, Forcing
 from engine.debugging.findings import findings
 from engine.debugging.gap_account import correct, moves_of_the_gap
@@ -94,10 +94,10 @@ def force(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, 
     side = _side(folder, "the agent", details["weights"], order["seed"])
     workload = workload_of(program, side.config, rules)
     rows = []
-    for name, search in ((POLICY, policy_of(side)), (SEARCH, None)):
+    for name, grows in ((POLICY, False), (SEARCH, True)):
         counter = MoveCounter(workload.num_moves, _named(progress, name))
         begun = forcing.begun(move, action)
-        played = play_on(side, workload, [begun], search, counter.reached)
+        played = play_on(side, workload, [begun], counter.reached, grows=grows)
         assert played is not None, "the progress of a worker never says no"
         rows.append(_row(forcing.played(played[0], move, name)))
     local = forcing.by_local(
