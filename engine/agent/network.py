@@ -12,6 +12,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from engine.agent.config import NetworkConfig
@@ -139,6 +140,14 @@ def predict(params: Params, latent: Array, wish: Array) -> Prediction:
     logits = _linear(params, "value_out", x)
     policy = _linear(params, "policy_out", x) + WISH_LOGIT * wish
     return Prediction(policy, from_logits(logits), logits)
+
+
+def is_drafts_own(params: Params) -> bool:
+    """Whether the policy is the draft's alone, since the networks add nothing to it.
+
+    Who plays with such weights and grows no tree need not look at the memory.
+    """
+    return not any(np.any(part) for part in params["policy_out"].values())
 
 
 def dynamics_bias(params: Params, following: Array) -> Array:

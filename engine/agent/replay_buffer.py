@@ -96,7 +96,7 @@ class ReplayBuffer:
 
     def count(self, kind: str) -> int:
         """Games of a kind: `own`, `best` or `demonstrations`."""
-        return len(self._pools.get(kind, ()))
+        return len(self.best) if kind == "best" else len(self._pools.get(kind, ()))
 
     def demonstrate(self, games: Sequence[Game]) -> None:
         """Take in demonstrations in place of earlier ones."""
@@ -126,8 +126,6 @@ class ReplayBuffer:
         """Remember these as the best, the best of them first."""
         self.best = tuple(games)
         self._pools.pop("best", None)
-        if self.best:
-            self._pools["best"] = self._stacked(self.best)
 
     def _stacked(self, games: Sequence[Game]) -> Pool:
         pool = Pool(len(games), self.config.td_steps)
@@ -145,6 +143,8 @@ class ReplayBuffer:
     ) -> Batch:
         """`size` positions, the given shares of them from the best games and demonstrations.
 
+        All of these must be seen (`Game.is_seen`).
+
         Where there are no games of a kind, others take their place; there must be some.
         """
         drawn, shown, best = rng.random(size), 0, 0
@@ -155,6 +155,8 @@ class ReplayBuffer:
         own = size - shown - best
         if not self.count("own"):
             shown, own = shown + own, 0
+        if best and "best" not in self._pools:
+            self._pools["best"] = self._stacked(self.best)
         numbers = {"demonstrations": shown, "best": best, "own": own}
         return _joined(
             [self._pools[kind].batch(rng, n, unroll) for kind, n in numbers.items() if n]

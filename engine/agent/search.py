@@ -19,10 +19,11 @@ from jax import Array
 from engine.agent.arena import Arena
 from engine.agent.config import CLASSIC, LEARNED, POLICY_ONLY, SearchConfig
 from engine.agent.model import IMPOSSIBLE, learned, real_rules, represented
-from engine.agent.network import Params, predict
+from engine.agent.network import WISH_LOGIT, Params, predict
 from engine.game.jaxgame.env import Position
 from engine.game.moves import NUM_ACTIONS
-from engine.game.observation.dynamic import seen_wish
+from engine.game.observation.dynamic import plain_choice, seen_wish
+from engine.game.observation.static import NO_WISH
 
 DIRICHLET_SHARE = 0.25
 """Of classic MuZero's prior at the root, at temperature 1."""
@@ -74,6 +75,29 @@ def decide(
         return by_prior()
     decision: Decision = jax.lax.cond(grows, by_tree, by_prior)
     return decision
+
+
+def by_draft(arena: Arena, positions: Position, key: Array, temperature: Array) -> Decision:
+    """What `decide` chooses without a tree where the policy is the draft's alone.
+
+    For a third of the work: nobody looks at the memory, so the `view` is empty, and there are no
+    values.
+    """
+    wish = (
+        jax.vmap(plain_choice, in_axes=(None, None, 0))(arena.encoded, arena.known, positions)
+        * (arena.known.wish[positions.state.move] != NO_WISH)[:, None]
+    )
+    logits = jnp.where(positions.options.mask, WISH_LOGIT * wish, IMPOSSIBLE)
+    noise = temperature * jax.random.gumbel(key, logits.shape)
+    nothing = jnp.zeros(len(logits))
+    return Decision(
+        view=jnp.zeros((len(logits), 0)),
+        action=jnp.argmax(logits + noise, axis=-1).astype(jnp.int32),
+        policy=jnp.zeros_like(logits),
+        value=nothing,
+        prior=jax.nn.softmax(logits),
+        raw_value=nothing,
+    )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from engine.agent.arena import Arena
 from engine.agent.config import SearchConfig
 from engine.agent.network import Params
-from engine.agent.search import decide
+from engine.agent.search import by_draft, decide
 from engine.game.jaxgame import env
 from engine.game.jaxgame.env import Position
 
@@ -37,7 +37,7 @@ class Moves:
     A policy of zeros: no tree was grown. On the host the same fields are NumPy arrays.
     """
 
-    view: Array  # [C, B, NUM_VIEW], half precision
+    view: Array  # [C, B, NUM_VIEW], half precision; [C, B, 0] where nobody looked
     legal: Array  # [C, B, A]
     action: Array  # [C, B]
     policy: Array  # [C, B, A]
@@ -65,7 +65,7 @@ def first_positions(arena: Arena, batch: int) -> Position:
     return many
 
 
-@partial(jax.jit, static_argnames="config", donate_argnames="positions")
+@partial(jax.jit, static_argnames=("config", "looks"), donate_argnames="positions")
 def play_chunk(
     params: Params,
     arena: Arena,
@@ -75,16 +75,22 @@ def play_chunk(
     script: Array,
     config: SearchConfig,
     grows: Array | bool = True,
+    looks: bool = True,
 ) -> tuple[Position, Moves]:
     """Play as many moves as `script` `[C, B]` is long; past the end of a game nothing happens.
 
     What the script wants and is not allowed is decided as where it is `FREE`.
-    `key` is consumed. `temperature` `[B, 1]` and `grows` `[]`: see `engine.agent.search`.
+    `key` is consumed. `temperature` `[B, 1]` and `grows` `[]`: see `engine.agent.search`. Who does
+    not look plays by the draft alone (`by_draft`).
     """
 
     def play(positions: Position, now: tuple[Array, Array]) -> tuple[Position, Moves]:
         key, wanted = now
-        decision = decide(params, arena, positions, key, config, temperature, grows)
+        decision = (
+            decide(params, arena, positions, key, config, temperature, grows)
+            if looks
+            else by_draft(arena, positions, key, temperature)
+        )
         move = positions.state.move
         allowed = jax.vmap(lambda mask, one: mask[one])(positions.options.mask, wanted)
         action = jnp.where((wanted == FREE) | ~allowed, decision.action, wanted)
@@ -118,8 +124,11 @@ def play_games(
     go_on: Callable[[], bool] = lambda: True,
     grows: bool = True,
     stops: Callable[[int], bool] = lambda moves: False,
+    looks: bool = True,
 ) -> Played | None:
     """Play the moves of `script` `[L, B]`, with `L` at least 1; `grows`: with a tree at each.
+
+    Without `looks` there is none, and nothing is noted of what is seen: see `by_draft`.
 
     None if `go_on`, asked between chunks, says no. `stops`, asked after each chunk with the number
     of moves so far, ends the games early.
@@ -128,8 +137,7 @@ def play_games(
     padded = np.full((-(-length // CHUNK) * CHUNK, batch), FREE, np.int32)
     padded[:length] = script
     parts, trail = [], []
-    starts = range(0, len(padded), CHUNK)
-    for start, now in zip(starts, jax.random.split(key, len(starts)), strict=True):
+    for start in range(0, len(padded), CHUNK):
         if not go_on():
             return None
         # Copies: the arrays themselves are given away.
@@ -138,11 +146,12 @@ def play_games(
             params,
             arena,
             positions,
-            now,
+            jax.random.fold_in(key, start // CHUNK),
             temperature,
             padded[start : start + CHUNK],
             config,
             np.bool_(grows),
+            looks,
         )
         parts.append(jax.device_get(moves))
         if stops(start + CHUNK):

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.agent.config import AgentConfig
-from engine.agent.network import Params
+from engine.agent.network import Params, is_drafts_own
 from engine.agent.self_play import CHUNK, FREE
 from engine.agent.types import Floats, Game
-from engine.agent.workload import Workload, continued, play_script, positions_in, split
+from engine.agent.workload import Workload, continued, one_of, play_script, position_in, split
 from engine.game.jaxgame.env import Position
 from engine.game.jaxgame.state import NOBODY
 from engine.game.move_list import moves
@@ -39,6 +39,20 @@ SHARP = 0.05
 
 Deviation = tuple[int, int]
 """A move, and the action in place of the one that was played there."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Games played equally far, to move `length`: the own one of a sweep, then `N` deviations.
+
+    `scores` `[1 + N]`: points above the baseline, as far as they were played. `lost` `[N]`: what
+    counts against each deviation besides. `game`: one of the games, by its number.
+    """
+
+    scores: NDArray[np.float64]
+    lost: Floats
+    length: int
+    game: Callable[[int], Game]
 
 
 @dataclass
@@ -96,26 +110,20 @@ class Sweep:
             return []
         return [divmod(int(cell), others.shape[1]) for cell in ahead[:most]]
 
-    def take(self, tried: Sequence[Deviation], played: Sequence[Game], lost: Floats) -> None:
-        """Go on from the best of the games played equally far: the own one, then those `tried`.
-
-        `lost` `[N]`: points that count against each of `tried`.
-        """
-        length = len(played[0].action)
-        own = played[0].score
-        scores = np.array([game.score for game in played[1:]])
-        worth = (scores - own - lost).astype(np.float32)
+    def take(self, tried: Sequence[Deviation], found: Found) -> None:
+        """Go on from the best of the games that were played: the own one, or one of `tried`."""
+        worth = (found.scores[1:] - found.scores[0] - found.lost).astype(np.float32)
         if len(worth) and worth.max() > LEAST:
             best = int(np.argmax(worth))
             move, action = tried[best]
-            self.game, self.judged, self.is_changed = played[1 + best], 0, True
+            self.game, self.judged, self.is_changed = found.game(1 + best), 0, True
             self.taken = self.taken.copy()
             self.taken[move] = action
             self.advantages[:] = np.nan
             self.next = (move + 1) * self.advantages.shape[1]
             return
-        if length > len(self.game.action):
-            self.game = played[0]
+        if found.length > len(self.game.action):
+            self.game = found.game(0)
         for (move, action), advantage in zip(tried, worth, strict=True):
             self.advantages[move, action] = advantage
         if tried:
@@ -168,7 +176,7 @@ def play_deviations(
     tried: Sequence[Deviation],
     config: AgentConfig,
     go_on: Callable[[], bool] = lambda: True,
-) -> tuple[list[Game], Floats] | None:
+) -> Found | None:
     """The sweep's game, and its deviations, each from the first move on; fewer than `B` of them.
 
     All are played `AHEAD` chunks past the last deviation, or past what is known of the game where
@@ -192,16 +200,23 @@ def play_deviations(
         script,
         config,
         go_on,
-        positions=positions_in([game] * together, start // CHUNK),
+        positions=position_in(game, start // CHUNK, together),
         stops=lambda played: played >= enough,
+        looks=not is_drafts_own(params),
     )
     if played is None:
         return None
-    games = [continued(game, some, start) for some in split(played)[: 1 + len(tried)]]
+    reached, count = start + len(played.moves.reward), 1 + len(tried)
+    earned = played.moves.reward[:, :count].sum(axis=0, dtype=np.float64)
     lost = np.zeros(together, np.float32)
-    if len(games[0].action) < length:
+    if reached < length:
         lost = _missing(workload, played.end)
-    return games, lost[1 : 1 + len(tried)]
+    return Found(
+        scores=game.reward[:start].sum(dtype=np.float64) + earned,
+        lost=lost[1:count],
+        length=reached,
+        game=lambda number: continued(game, one_of(played, number), start),
+    )
 
 
 def play_prefixes(
@@ -222,7 +237,8 @@ def play_prefixes(
     for lane in range(together):
         first = at[: round(len(at) * lane / max(1, together - 1))]
         script[first, lane] = sweep.taken[first]
-    played = play_script(params, workload, script, config, go_on)
+    looks = not is_drafts_own(params)
+    played = play_script(params, workload, script, config, go_on, looks=looks)
     return None if played is None else list(zip(split(played), script.T, strict=True))
 
 

@@ -16,7 +16,7 @@ import optax
 
 from engine.agent.config import AgentConfig
 from engine.agent.losses import Losses, learn, optimiser
-from engine.agent.network import Params, init_params
+from engine.agent.network import Params, init_params, is_drafts_own
 from engine.agent.self_play import (
     CHUNK,
     FREE,
@@ -27,7 +27,7 @@ from engine.agent.self_play import (
 )
 from engine.agent.sweep import LEAST, Sweep, play_deviations, play_prefixes, steepest
 from engine.agent.types import Game
-from engine.agent.workload import Workload, continued, follow, positions_in, split
+from engine.agent.workload import Workload, continued, follow, positions_in, seen, split
 
 _PLAY, _LEARN = range(2)
 EQUAL = 0.1
@@ -121,6 +121,11 @@ class Trainer:
         if any(w.replay.count("demonstrations") for w in self.workloads):
             self._learn(self.config.learner.warm_up_steps, 1.0, go_on)
 
+    def compile_play(self) -> None:
+        """Have what plays the first round compiled, which is kept; nothing is remembered."""
+        once = iter([True])
+        self._play(self.workloads[0], [], 0, False, lambda: next(once, False), True)
+
     def compile_learning(self) -> None:
         """Have the learner compiled, which is kept; nothing is learned."""
         before = jax.tree.map(jnp.copy, (self.params, self.state))
@@ -136,15 +141,17 @@ class Trainer:
         index, replay = self._turn(rng), self.config.replay
         workload, visit = self.workloads[index], self.visits[index]
         parents, start = self._beginnings(workload, rng)
-        grows = bool(rng.random() < self.config.self_play.search_share)
-        games = self._play(workload, parents, start, grows, go_on)
+        is_to_sweep = self.config.self_play.sweeps and not workload.replay.best
+        grows = bool(rng.random() < self.config.self_play.search_share) and not is_to_sweep
+        games = self._play(workload, parents, start, grows, go_on, is_to_sweep)
         if games is None:
             return None
-        if self.config.self_play.sweeps and not workload.replay.best:
-            sweep = Sweep(games[0], is_of_prior=not grows)
+        if is_to_sweep:
+            sweep = Sweep(games[0], is_of_prior=True)
             sweep.next = steepest(workload, games[0]) * sweep.game.legal.shape[1]
             self.sweeps[index] = sweep
-        workload.replay.add(games)
+        workload.replay.add_best(games)
+        workload.replay.add_old([game for game in games if game.is_seen])
         share = replay.demonstration_share * replay.demonstration_decay**visit
         steps = self.config.learner.steps_per_round if self.is_swept else 0
         losses = self._learn(steps, share, go_on)
@@ -196,17 +203,16 @@ class Trainer:
                 for game in workload.replay.best
             )
             return self.play_round(go_on)
-        played = play_deviations(self.params, workload, sweep, tried, self.config, go_on)
-        if played is None:
+        found = play_deviations(self.params, workload, sweep, tried, self.config, go_on)
+        if found is None:
             return None
-        games, lost = played
-        sweep.take(tried, games, lost)
-        scores = [game.score for game in games]
-        whole = games if len(games[0].action) == workload.num_moves else []
-        # They differ in one move: of what can be learned, the best have it all.
-        workload.replay.add_best(whole)
+        sweep.take(tried, found)
+        if found.length == workload.num_moves:
+            # They differ in one move: of what can be learned, the best have it all.
+            best = np.argsort(-found.scores, kind="stable")[: self.config.replay.num_best]
+            workload.replay.add_best([found.game(int(number)) for number in best])
         start = tried[0][0] // CHUNK * CHUNK if tried else len(sweep.game.action)
-        return self._done(index, [], start, scores, None, {})
+        return self._done(index, [], start, found.scores.tolist(), None, {})
 
     def _try_prefixes(self, index: int, go_on: Go) -> Round | None:
         """A round of games with prefixes of what a sweep has taken; it goes on from the best."""
@@ -274,11 +280,18 @@ class Trainer:
         return [best[rank] for rank in ranks], start
 
     def _play(
-        self, workload: Workload, parents: Sequence[Game], start: int, grows: bool, go_on: Go
+        self,
+        workload: Workload,
+        parents: Sequence[Game],
+        start: int,
+        grows: bool,
+        go_on: Go,
+        is_to_sweep: bool,
     ) -> list[Game] | None:
         """Whole games `[B]`, which begin like their parents before move `start`.
 
-        `grows`: with a tree at every move.
+        `grows`: with a tree at every move. `is_to_sweep`: what is swept next is not learned from
+        yet, so nobody has to look.
         """
         config, arena = self.config.self_play, workload.arena
         positions = first_positions(arena, config.games)
@@ -294,6 +307,7 @@ class Trainer:
             self.config.search,
             go_on,
             grows,
+            looks=not (is_to_sweep and is_drafts_own(self.params)),
         )
         if played is None:
             return None
@@ -309,6 +323,10 @@ class Trainer:
         known = [
             w for w in self.workloads if w.replay.count("own") or w.replay.count("demonstrations")
         ]
+        for workload in known if steps else ():
+            best = workload.replay.best
+            if not all(game.is_seen for game in best):
+                workload.replay.set_best(seen(workload, self.params, best, config))
         for _ in range(steps):
             if not go_on():
                 break

@@ -50,13 +50,18 @@ class Game:
     can go on (`engine.agent.self_play.Played`).
     """
 
-    view: NDArray[np.float16]  # [L, NUM_VIEW]
+    view: NDArray[np.float16]  # [L, NUM_VIEW], or [L, 0] where nobody looked
     legal: NDArray[np.bool_]  # [L, A]
     action: NDArray[np.int32]  # [L]
     policy: Floats  # [L, A]
     value: Floats  # [L]
     reward: Floats  # [L]
     trail: Position | None = None  # [L / CHUNK, ...]
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether it is known what the player saw, so that the game can be learned from."""
+        return bool(self.view.shape[1])
 
     @property
     def played(self) -> Floats:

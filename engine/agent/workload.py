@@ -124,6 +124,7 @@ def play_script(
     *,
     positions: Position | None = None,
     stops: Callable[[int], bool] = lambda moves: False,
+    looks: bool = True,
 ) -> Played | None:
     """Games `[L, B]` that follow a script, without trees and without noise where it is free.
 
@@ -142,6 +143,7 @@ def play_script(
         go_on,
         grows=False,
         stops=stops,
+        looks=looks,
     )
 
 
@@ -155,6 +157,31 @@ def follow(
 
     Their policies are the actions, their values what they really earned.
     """
+    games = _watched(workload, params, actions, config)
+    for game in games:
+        game.policy, game.value = game.played, to_go(game.reward)
+    return games
+
+
+def seen(
+    workload: Workload, params: Params, games: Sequence[Game], config: AgentConfig
+) -> list[Game]:
+    """The games with what the player saw in them, and what the networks think of it."""
+    unseen = [game for game in games if not game.is_seen]
+    again = iter(_watched(workload, params, [game.action for game in unseen], config))
+    return [game if game.is_seen else _with_view(game, next(again)) for game in games]
+
+
+def _with_view(game: Game, now: Game) -> Game:
+    return replace(game, view=now.view, value=now.value)
+
+
+def _watched(
+    workload: Workload,
+    params: Params,
+    actions: Sequence[Sequence[int]] | Sequence[NDArray[np.int32]] | NDArray[np.int32],
+    config: AgentConfig,
+) -> list[Game]:
     games: list[Game] = []
     together = config.self_play.games
     for first in range(0, len(actions), together):
@@ -163,8 +190,6 @@ def follow(
         played = play_script(params, workload, script, config)
         assert played is not None
         games += split(played)[: len(some)]
-    for game in games:
-        game.policy, game.value = game.played, to_go(game.reward)
     return games
 
 
@@ -177,10 +202,19 @@ def positions_in(games: Sequence[Game], chunk: int) -> Position:
     return positions
 
 
+def position_in(game: Game, chunk: int, batch: int) -> Position:
+    """`B` times the position of a game before one of its chunks."""
+    positions: Position = jax.tree.map(
+        lambda column: jnp.asarray(np.repeat(column[chunk][None], batch, axis=0)), game.trail
+    )
+    return positions
+
+
 def continued(prefix: Game, game: Game, start: int) -> Game:
     """The whole game that began like `prefix` and went on as `game` after move `start`."""
+    width = min(prefix.view.shape[1], game.view.shape[1])
     return Game(
-        view=np.concatenate([prefix.view[:start], game.view]),
+        view=np.concatenate([prefix.view[:start, :width], game.view[:, :width]]),
         legal=np.concatenate([prefix.legal[:start], game.legal]),
         action=np.concatenate([prefix.action[:start], game.action]),
         policy=np.concatenate([prefix.policy[:start], game.policy]),
@@ -196,20 +230,21 @@ def continued(prefix: Game, game: Game, start: int) -> Game:
 
 def split(played: Played) -> list[Game]:
     """The games of a batch, one by one."""
+    return [one_of(played, lane) for lane in range(played.moves.action.shape[1])]
+
+
+def one_of(played: Played, lane: int) -> Game:
+    """One game of a batch."""
     moves = played.moves
-    batch = moves.action.shape[1]
-    return [
-        Game(
-            view=np.asarray(moves.view[:, i]),
-            legal=np.asarray(moves.legal[:, i]),
-            action=np.asarray(moves.action[:, i]),
-            policy=np.asarray(moves.policy[:, i]),
-            value=np.asarray(moves.value[:, i]),
-            reward=np.asarray(moves.reward[:, i]),
-            trail=jax.tree.map(lambda column: column[:, i].copy(), played.trail),  # noqa: B023
-        )
-        for i in range(batch)
-    ]
+    return Game(
+        view=np.asarray(moves.view[:, lane]),
+        legal=np.asarray(moves.legal[:, lane]),
+        action=np.asarray(moves.action[:, lane]),
+        policy=np.asarray(moves.policy[:, lane]),
+        value=np.asarray(moves.value[:, lane]),
+        reward=np.asarray(moves.reward[:, lane]),
+        trail=jax.tree.map(lambda column: column[:, lane].copy(), played.trail),
+    )
 
 
 def to_go(reward: NDArray[np.float32]) -> NDArray[np.float32]:

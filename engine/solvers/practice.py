@@ -123,7 +123,10 @@ def practise(
         bound = quick_bound(program, budget.seconds)
         prepare = partial(_prepared, program, config, bound)
         trainer = Trainer([prepare(next(drafts))], config, budget.seed, params, FOCUS)
-        trainer.show_demonstrations()
+        if config.self_play.sweeps:
+            trainer.compile_play()
+        else:
+            trainer.show_demonstrations()
     # What there is to show for the time is the first round, so that one is finished.
     report = trainer.play_round(lambda: clock.tells("the first games"))
     if report is None:
@@ -137,6 +140,7 @@ def practise(
             trainer.add(prepare(draft))
         elif trainer.is_swept and not is_compiled and config.learner.steps_per_round:
             with clock.stopped("compiling the learner"):
+                trainer.show_demonstrations()
                 trainer.compile_learning()
             is_compiled = True
         goes_on = partial(clock.has_time_for, game_s * trainer.unfinished, _best_so_far(trainer))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 
+import jax
+import jax.numpy as jnp
+
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import (
     SIMULATOR,
@@ -14,6 +17,7 @@ from engine.agent.config import (
     SearchConfig,
     SelfPlayConfig,
 )
+from engine.agent.network import Params, init_params
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.game.jaxgame.encoding import Shape
@@ -62,3 +66,9 @@ def small_trainer(config: AgentConfig = CONFIG, seed: int = 0) -> Trainer:
     trainer = Trainer([small_workload(config)], config, seed)
     trainer.show_demonstrations()
     return trainer
+
+
+def follower() -> Params:
+    """Weights that add nothing to what a draft wants."""
+    params = init_params(jax.random.key(0), CONFIG.network)
+    return {**params, "policy_out": jax.tree.map(jnp.zeros_like, params["policy_out"])}

@@ -5,28 +5,37 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from engine.agent import sweep as sweeps
 from engine.agent.config import SelfPlayConfig
+from engine.agent.network import init_params, is_drafts_own
 from engine.agent.replay_buffer import ReplayBuffer
-from engine.agent.self_play import CHUNK, FREE
+from engine.agent.self_play import (
+    CHUNK,
+    FREE,
+    first_positions,
+    noise_levels,
+    play_games,
+    temperatures,
+)
 from engine.agent.sweep import LEAST, Sweep, play_deviations, play_prefixes, steepest
 from engine.agent.trainer import Trainer
 from engine.agent.types import Game
-from engine.agent.workload import Workload, make_workload, points_of
+from engine.agent.workload import Workload, make_workload, points_of, seen
 from engine.errors import ConfigError
 from engine.game.move_list import moves as moves_of
-from engine.game.moves import NO_COPY
+from engine.game.moves import DROP, NO_COPY
 from engine.game.reference.game import ReferenceGame
 from engine.hardware.what_if import WhatIf, derive
 from engine.plan.bounds import lower_bound
 from engine.solvers.demonstrations import demonstrate, drafted
 from engine.solvers.draft import drafts_of
 from engine.solvers.practice import practising
-from tests.agent.small import CONFIG, small_workload
+from tests.agent.small import CONFIG, follower, small_workload
 
 SWEEPING = replace(
     CONFIG,
@@ -56,6 +65,23 @@ def begun(name: str) -> Trainer:
     trainer = Trainer([workload], SWEEPING, 0)
     trainer.play_round()
     return trainer
+
+
+@functools.cache
+def draft_to_follow() -> Workload:
+    """The crowded program in the places of its draft."""
+    workload = crowded()
+    program = workload.program
+    shown = drafted(program, next(drafts_of(program)))
+    return make_workload(
+        program,
+        shown.actions,
+        SWEEPING,
+        rules=shown.rules,
+        bound=lower_bound(program),
+        shape=workload.arena.encoded.shape,
+        wishes=shown.wishes,
+    )
 
 
 def score(workload: Workload, game: Game) -> float:
@@ -90,7 +116,7 @@ def test_a_deviation_is_worth_what_the_reference_game_says() -> None:
     while tried := sweep.upcoming(CONFIG.self_play.games - 1):
         played = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
         assert played is not None
-        games, lost = played
+        games = [played.game(number) for number in range(1 + len(tried))]
         assert games[0].action.tolist() == base.action.tolist()
         for (move, action), game in zip(tried, games[1:], strict=True):
             assert game.action[:move].tolist() == base.action[:move].tolist()
@@ -98,10 +124,10 @@ def test_a_deviation_is_worth_what_the_reference_game_says() -> None:
             exact = score(workload, game) - score(workload, base)
             assert game.score - base.score == pytest.approx(exact, abs=1e-3)
             num_better += game.score > base.score + LEAST
+        assert played.scores == pytest.approx([game.score for game in games], abs=1e-4)
         # Nothing better is taken, so that all are deviations of one game.
-        worst = [min(base, game, key=lambda g: g.score) for game in games[1:]]
-        sweep.take(tried, [base, *worst], lost)
-        assert not lost.any(), "all were played to the end"
+        sweep.take(tried, replace(played, scores=np.minimum(played.scores, played.scores[0])))
+        assert not played.lost.any(), "all were played to the end"
     assert num_better
     legal = base.legal.copy()
     legal[np.arange(len(legal)), base.action] = False
@@ -122,9 +148,8 @@ def test_a_sweep_ends_where_no_deviation_improves(name: str) -> None:
     while tried := again.upcoming(CONFIG.self_play.games - 1):
         played = play_deviations(trainer.params, workload, again, tried, SWEEPING)
         assert played is not None
-        games, lost = played
-        assert all(game.score <= sweep.game.score + LEAST for game in games)
-        again.take(tried, games, lost)
+        assert (played.scores <= sweep.game.score + LEAST).all()
+        again.take(tried, played)
 
 
 def test_what_follows_an_improvement_is_played_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,9 +163,8 @@ def test_what_follows_an_improvement_is_played_bit_by_bit(monkeypatch: pytest.Mo
         tried = sweep.upcoming(CONFIG.self_play.games - 1)
         played = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
         assert played is not None
-        games, lost = played
-        lengths.add(len(games[0].action))
-        sweep.take(tried, games, lost)
+        lengths.add(played.length)
+        sweep.take(tried, played)
         length = len(sweep.game.action)
         actions = sweep.game.action.tolist()
         points = points_of(workload.program, workload.rules, actions, workload.point_s)
@@ -163,15 +187,15 @@ def test_what_a_deviation_no_longer_holds_counts_against_it(
     played = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
     assert played is not None
     moves = moves_of(workload.program)[CHUNK:]
-    seen = set[float]()
-    for game, points in zip(played[0][1:], played[1], strict=True):
-        held = [held_after(workload, some.action[:CHUNK].tolist()) for some in (played[0][0], game)]
+    lost_points = set[float]()
+    for number, points in enumerate(played.lost, 1):
+        held = [held_after(workload, played.game(n).action[:CHUNK].tolist()) for n in (0, number)]
         worth = 0.0
         for group in held[0] - held[1]:
             worth += next((m.saving_s for m in moves if m.group == group), 0.0) / workload.point_s
         assert points == pytest.approx(worth, abs=1e-4)
-        seen.add(round(worth, 3))
-    assert len(seen) > 1
+        lost_points.add(round(worth, 3))
+    assert len(lost_points) > 1
 
 
 def test_prefixes_reach_from_the_first_game_to_all_that_was_taken() -> None:
@@ -191,19 +215,8 @@ def test_prefixes_reach_from_the_first_game_to_all_that_was_taken() -> None:
 
 
 def test_a_long_sweep_begins_where_most_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    workload = crowded()
+    workload, drafty = crowded(), draft_to_follow()
     program = workload.program
-    draft = next(drafts_of(program))
-    shown = drafted(program, draft)
-    drafty = make_workload(
-        program,
-        shown.actions,
-        SWEEPING,
-        rules=shown.rules,
-        bound=lower_bound(program),
-        shape=workload.arena.encoded.shape,
-        wishes=shown.wishes,
-    )
     game = begun(TWO_CHUNKS).workloads[0].replay.best[0]
     kept = np.asarray([move.saving_s for move in moves_of(program)]) / drafty.point_s
     base = np.asarray(drafty.arena.baseline)
@@ -224,13 +237,13 @@ def test_a_sweep_that_begins_in_the_middle_looks_at_all() -> None:
     sweep = swept(trainer)
     again = Sweep(sweep.game)
     again.taken, again.next = sweep.taken, sweep.advantages.shape[1] * 2
-    seen = set[tuple[int, int]]()
+    judged = set[tuple[int, int]]()
     while tried := again.upcoming(CONFIG.self_play.games - 1):
         played = play_deviations(trainer.params, trainer.workloads[0], again, tried, SWEEPING)
         assert played is not None
-        seen |= set(tried)
-        again.take(tried, *played)
-    assert len(seen) == sweep.game.legal.sum() - len(sweep.game.action)
+        judged |= set(tried)
+        again.take(tried, played)
+    assert len(judged) == sweep.game.legal.sum() - len(sweep.game.action)
 
 
 def test_what_turns_out_worse_in_the_end_is_not_gone_on_from() -> None:
@@ -292,3 +305,53 @@ def test_an_early_end_leaves_the_sweep_where_it_was() -> None:
     before = (sweep.next, sweep.judged, trainer.rounds)
     assert trainer.play_round(lambda: False) is None
     assert (sweep.next, sweep.judged, trainer.rounds) == before
+
+
+@pytest.mark.parametrize("name", [TWO_CHUNKS, "a draft"])
+def test_who_does_not_look_plays_as_the_draft_wants(name: str) -> None:
+    workload = draft_to_follow() if name == "a draft" else crowded()
+    params = follower()
+    assert is_drafts_own(params)
+    assert not is_drafts_own(init_params(jax.random.key(0), SWEEPING.network))
+    together, noise = SWEEPING.self_play.games, temperatures(noise_levels(8), 8.0)
+    script = np.full((workload.num_moves, together), FREE, np.int32)
+    script[3] = DROP
+    blind, seeing = (
+        play_games(
+            params,
+            workload.arena,
+            first_positions(workload.arena, together),
+            jax.random.key(3),
+            noise,
+            script,
+            SWEEPING.search,
+            grows=False,
+            looks=looks,
+        )
+        for looks in (False, True)
+    )
+    assert blind is not None and seeing is not None
+    for column in ("action", "legal", "reward", "policy"):
+        assert np.array_equal(getattr(blind.moves, column), getattr(seeing.moves, column))
+    assert len({tuple(actions) for actions in blind.moves.action.T}) > 2, "noise has a say"
+    assert blind.moves.view.shape[2] == 0 < seeing.moves.view.shape[2]
+    assert jax.tree.all(jax.tree.map(np.array_equal, blind.trail, seeing.trail))
+
+
+def test_what_nobody_saw_is_looked_at_before_it_is_learned_from() -> None:
+    config = replace(SWEEPING, learner=replace(SWEEPING.learner, steps_per_round=1))
+    workload = replace(draft_to_follow(), replay=ReplayBuffer(config.replay))
+    trainer = Trainer([workload], config, 0, follower())
+    trainer.play_round()
+    assert not any(game.is_seen for game in workload.replay.best)
+    assert not workload.replay.count("own"), "there is nothing to learn from yet"
+    while not trainer.is_swept:
+        trainer.play_round()
+    trainer.show_demonstrations()
+    trainer.play_round()
+    assert workload.replay.count("own")
+    assert all(game.is_seen for game in workload.replay.best)
+    unseen = replace(workload.replay.best[0], view=np.zeros((workload.num_moves, 0), np.float16))
+    first, other = seen(workload, follower(), [unseen, workload.replay.best[1]], config)
+    assert np.array_equal(first.view, workload.replay.best[0].view)
+    assert other is workload.replay.best[1]
