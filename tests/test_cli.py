@@ -11,13 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jax
 import pytest
 
+from engine.agent.checkpoint import Checkpoint, save_checkpoint
+from engine.agent.network import init_params
 from engine.agent.trace_io import load_trace
 from engine.cli import app, main, parser
 from engine.program import library
 from engine.program.io import save
 from engine.program.provenance import observed
+from tests.agent.small import CONFIG
 
 TEACHING = "teach-keep-or-drop"
 ROOT = Path(__file__).resolve().parents[1]
@@ -130,11 +134,15 @@ def test_the_agent_solves_and_leaves_its_trace(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     plan, trace = tmp_path / "plan.json", tmp_path / "trace.npz"
+    params = init_params(jax.random.key(0), CONFIG.network)
+    config = replace(CONFIG, search=replace(CONFIG.search, num_simulations=8))
+    save_checkpoint(Checkpoint(params, config), tmp_path / "weights")
+    # The search that the tests of the agent have compiled.
     given = {
         "--solver": "muzero",
-        "--checkpoint": "scratch",
+        "--checkpoint": str(tmp_path / "weights"),
         "--algorithm": "muzero",
-        "--simulations": "5",
+        "--simulations": str(CONFIG.search.num_simulations),
         "--seconds": "1",
         "--trace": str(trace),
         "-o": str(plan),
@@ -165,7 +173,7 @@ def test_the_agent_solves_and_leaves_its_trace(
     assert f"not a game of {NAME}" in error
     found = load_trace(trace)
     assert (found.model, found.settings["algorithm"]) == ("learned", "muzero")
-    assert found.tree_visits.shape[1] == 5 + 1
+    assert found.tree_visits.shape[1] == CONFIG.search.num_simulations + 1
 
 
 def test_two_settings_play_the_same_program(
