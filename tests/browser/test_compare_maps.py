@@ -65,7 +65,7 @@ def test_both_plans_are_drawn_in_both_themes(page: Page) -> None:
 
 def assert_are_drawn(page: Page) -> None:
     canvases = page.locator(".sheet canvas")
-    assert canvases.count() == 2
+    assert eventually(lambda: canvases.count() == 2)
     for number in range(2):
         assert colours(canvases.nth(number)) > 5
     assert_no_error(page)
@@ -282,8 +282,7 @@ def test_a_layer_opens_and_the_roofline_is_drawn(browser: Browser, server: str) 
     page.get_by_role("button", name="Roofline").or_(
         page.get_by_role("radio", name="Roofline")
     ).first.click()
-    page.locator(".scatterlayer .point").first.wait_for(timeout=PATIENCE_MS)
-    assert page.locator(".scatterlayer .point").count() > 100
+    assert eventually(lambda: page.locator(".scatterlayer .point").count() > 100)
     assert eventually(lambda: "mode=roofline" in address(page))
     assert_no_error(page)
     page.close()
