@@ -48,10 +48,14 @@ def test_demonstrations_and_own_games_are_compiled_once(monkeypatch: pytest.Monk
     play, kinds, grown = self_play.play_chunk, set[tuple[object, ...]](), set[bool]()
 
     def heard(*given: Any) -> Any:
-        *arrays, config, grows = given
-        leaves, structure = jax.tree.flatten((arrays, grows))
-        kinds.add((structure, config, *map(jax.typeof, leaves)))
-        grown.add(bool(grows))
+        leaves, structure = jax.tree.flatten(given)
+        kinds.add(
+            (
+                structure,
+                *(x if isinstance(x, SearchConfig | bool) else jax.typeof(x) for x in leaves),
+            )
+        )
+        grown.update(bool(x) for x in given if isinstance(x, np.bool_))
         return play(*given)
 
     monkeypatch.setattr(self_play, "play_chunk", heard)
