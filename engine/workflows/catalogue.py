@@ -39,8 +39,8 @@ _HEAD = """# Sample programs
 Real programs, compiled by the real XLA TPU compiler on a CPU: schedule, values, costs, the plan
 that XLA chose, the options of every compile, and the StableHLO from which to compile again. Beside
 them: `teaching/` (hand-made programs whose optimum is known by brute force), `lessons/`
-(`docs/lessons.md`), `positions.json` (`mallocmuzero mine`), and `corpus/` (the first random networks
-of `mallocmuzero corpus`, to train on; no part of the wheel).
+(`docs/lessons.md`), `positions.json` (`mallocmuzero mine`), and `corpus/` (the first random
+networks of `mallocmuzero corpus`, to train on; no part of the wheel).
 
 Costs are fitted to compiles at several placements (`docs/costs.md`, which also explains *fit
 error*). *Gap*: how far XLA's plan is above the proven lower bound. *Best*: how far the best checked
