@@ -18,7 +18,8 @@ from engine.agent.self_play import CHUNK, Played, first_positions, play_games
 from engine.agent.types import Game
 from engine.game.jaxgame.encoding import Shape, encode
 from engine.game.jaxgame.env import Position
-from engine.game.moves import Rules
+from engine.game.move_list import moves
+from engine.game.moves import Rules, table_rows
 from engine.game.observation.static import Wishes, features, possible_s
 from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds import Bound
@@ -72,7 +73,8 @@ def make_workload(
     rules = rules or Rules()
     encoded = encode(program, rules, shape)
     if shape is None:
-        encoded = encode(program, rules, padded_shape(encoded.shape))
+        most = table_rows(rules, moves(program))
+        encoded = encode(program, rules, padded_shape(encoded.shape, most))
     known = features(program, encoded, bound, config.hidden, wishes=wishes)
     point_s = possible_s(program, bound) / 100
     rewards = [points_of(program, rules, game, point_s) for game in demonstrations]
@@ -92,7 +94,7 @@ def make_workload(
     )
 
 
-def padded_shape(shape: Shape) -> Shape:
+def padded_shape(shape: Shape, max_blocks: int) -> Shape:
     """The smallest of `SHAPES` that holds this shape; the shape itself if none does."""
     for num_moves, num_slots, look_back in SHAPES:
         if shape.num_moves <= num_moves and shape.num_slots <= num_slots:
@@ -102,7 +104,7 @@ def padded_shape(shape: Shape) -> Shape:
                 num_moves=num_moves,
                 num_slots=num_slots,
                 look_back=width,
-                num_blocks=Rules().max_blocks,
+                num_blocks=max_blocks,
             )
     return shape
 

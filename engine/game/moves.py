@@ -38,7 +38,8 @@ sides:
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.errors import ConfigError
@@ -52,7 +53,7 @@ KINDS = (COPY, NO_COPY, DROP, COPY, NO_COPY)
 """The kind of each action: the one that does the same in the first place."""
 OTHER_END = {COPY: COPY_OTHER, NO_COPY: NO_COPY_OTHER}
 """The same action at the other end, for the actions that place something."""
-RULES_VERSION = 4
+RULES_VERSION = 5
 """Version of the rules: in another one, recorded moves may end otherwise, or be forbidden."""
 ACTION_NAMES = ("Copy", "NoCopy", "Drop", "Copy other end", "NoCopy other end")
 BEST_FIT = "best_fit"
@@ -67,17 +68,20 @@ LONG_LIFE = 4
 NEAR_TOUCH = 8
 """Touches at most 8 slots apart are one need: see `Move.needed_until`."""
 
+FEW_BLOCKS, MANY_BLOCKS = 96, 192
+"""Rows of the block table, by how many groups are in use at once: see `table_rows`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """Options of the game.
 
-    `max_blocks`: `K`, rows of the block table. `look_back`: `W`, slots. `strict`: a sink that would
+    `max_blocks`: `K`, rows of the block table; None: see `table_rows`. `look_back`: `W`, slots. `strict`: a sink that would
     stall is a dead end. `place`: one of `PLACE_RULES`. `planned`: places that come before those of
     the place rule, as `(group, first slot, offset in granules)`, by group, then slot.
     """
 
-    max_blocks: int = 96
+    max_blocks: int | None = None
     look_back: int = 192
     strict: bool = False
     place: str = "long_high"
@@ -87,7 +91,7 @@ class Rules:
         """Refuse impossible options (a programmer's mistake, hence ValueError)."""
         if self.place not in PLACE_RULES:
             raise ValueError(f"place rule {self.place!r} is none of {', '.join(PLACE_RULES)}")
-        if self.max_blocks < 1 or self.look_back < 0:
+        if (self.max_blocks is not None and self.max_blocks < 1) or self.look_back < 0:
             raise ValueError("max_blocks must be positive and look_back not negative")
 
     @property
@@ -170,6 +174,20 @@ class Move:
         return self.level if self.is_sink else TOP_LEVEL
 
 
+def table_rows(rules: Rules, moves: Sequence[Move]) -> int:
+    """`K`: as the rules say, else 96, or 192 where more than 96 groups are in use at one slot."""
+    if rules.max_blocks is not None:
+        return rules.max_blocks
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for move in moves:
+        first.setdefault(move.group, move.time)
+        last[move.group] = move.time
+    begins, ends = sorted(first.values()), sorted(last.values())
+    most = max((n - bisect_left(ends, at) for n, at in enumerate(begins, 1)), default=0)
+    return MANY_BLOCKS if most > FEW_BLOCKS else FEW_BLOCKS
+
+
 def goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
     """Whether a simple place rule puts a newcomer at the high end of the highest gap.
 
@@ -214,7 +232,15 @@ class PlannedPlaces:
 
         None if none has, or if it is outside of the memory.
         """
+        stay = self._last(move)
+        return stay[1] if stay and 0 <= stay[1] < self._fast_granules else None
+
+    def since(self, move: Move) -> int:
+        """The first slot of that stay; of a cross-program prefetch, and if there is none, -1."""
+        stay = self._last(move)
+        return max(-1, stay[0]) if stay else -1
+
+    def _last(self, move: Move) -> tuple[int, int] | None:
         stays = self._stays.get(move.group, [])
         number = bisect_right(stays, move.time, key=lambda stay: stay[0])
-        offset = stays[number - 1][1] if number else -1
-        return offset if 0 <= offset < self._fast_granules else None
+        return stays[number - 1] if number else None

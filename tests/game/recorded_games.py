@@ -16,6 +16,7 @@ from pathlib import Path
 
 from engine.files import write_bytes
 from engine.game.moves import NUM_ACTIONS, PLACE_RULES, RULES_VERSION, Rules
+from engine.game.quantise import quantise
 from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
 from tests.strategies import random_program
@@ -34,6 +35,15 @@ def played() -> Iterator[tuple[str, str]]:
         rules = Rules(max_blocks, look_back, strict=seed % 4 == 0, place=place)
         game = ReferenceGame(_program(seed), rules)
         yield f"{seed} {place} {max_blocks}", _digest(game, random.Random(seed))
+    for seed in SEEDS:
+        program, chance = _program(seed), random.Random(seed)
+        groups, granules = range(len(program.groups)), quantise(program).fast_granules
+        stays = (
+            (group, chance.randrange(-1, program.num_slots), chance.randrange(granules))
+            for group in groups
+        )
+        game = ReferenceGame(program, Rules(planned=tuple(sorted(stays))))
+        yield f"{seed} planned", _digest(game, chance)
 
 
 def _program(seed: int) -> Program:

@@ -11,7 +11,7 @@ from hypothesis import given
 from engine.errors import ConfigError
 from engine.game.jaxgame.encoding import encode
 from engine.game.move_list import moves
-from engine.game.moves import COPY, Rules, goes_high
+from engine.game.moves import COPY, Rules, goes_high, table_rows
 from engine.game.notes import planned_of
 from engine.game.quantise import TICKS, quantise
 from engine.game.reference.blocks import outermost_entered, slots_of_level
@@ -179,6 +179,16 @@ def test_options_that_make_no_game_are_refused_in_words() -> None:
             Rules(**options)
     with pytest.raises(ValueError, match=r"^place rule 'low' is none of long_high, two_ended, "):
         Rules(place="low")
+
+
+@pytest.mark.parametrize(("in_use", "rows"), [(96, 96), (97, 192)])
+def test_a_program_with_much_in_use_at_once_has_a_longer_table(in_use: int, rows: int) -> None:
+    # One more is used after all others.
+    used = [Buffer(1, writes={0: 1}, reads={1: 1}) for _ in range(in_use)]
+    later = Buffer(1, writes={2: 1}, reads={3: 1})
+    some = moves(program_of([5] * 4, [*used, later]))
+    assert table_rows(Rules(), some) == rows
+    assert table_rows(Rules(max_blocks=7), some) == 7
 
 
 def test_the_jax_game_names_the_place_rules_that_it_takes() -> None:

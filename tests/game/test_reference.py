@@ -74,6 +74,30 @@ def test_a_prefetch_starts_as_late_as_it_can() -> None:
     assert_is_judged_alike(game)
 
 
+@pytest.mark.parametrize(("since", "start"), [(0, 0), (1, 1), (2, 1), (-1, 0)])
+def test_a_prefetch_to_its_planned_place_starts_as_soon_as_that_is_planned(
+    since: int, start: int
+) -> None:
+    # Slots 0 and 1 have 5 idle seconds each for 4 bytes; from slot 2 on compute would wait.
+    program = program_of([5, 5, 5], [Buffer(4, reads={2: 4}, is_input=True)])
+    game = play(program, "", replace(TWO_ENDED, planned=((0, since, 3),)))
+    game.step(COPY)
+    assert game.plan("x").stays == (Stay(0, 3, start, 3),)
+    assert game.plan("x").copies == (Copy(0, True, start, 2),)
+    assert game.total_reward == pytest.approx(4 / 19)
+    assert_is_judged_alike(game)
+
+
+def test_a_prefetch_comes_later_where_its_planned_place_is_not_free() -> None:
+    a = Buffer(4, writes={0: 3}, reads={1: 3})
+    b = Buffer(4, reads={4: 4}, is_input=True)
+    program = program_of([5] * 5, [a, b])
+    game = play(program, "NN", replace(TWO_ENDED, planned=((0, 0, 3), (1, 0, 5))))
+    game.step(COPY)
+    assert game.plan("x").stays == (Stay(0, 3, 0, 2), Stay(1, 5, 2, 5))
+    assert_is_judged_alike(game)
+
+
 def test_slow_accesses_draw_from_the_idle_time() -> None:
     # Slot 1 lasts 5 + 2 seconds when b is slow, 6 of which b draws: 1 is left, slot 0 is needed.
     a = Buffer(4, reads={2: 4}, is_input=True)

@@ -12,7 +12,7 @@ from jax import Array
 
 from engine.errors import SolverError
 from engine.game.move_list import moves
-from engine.game.moves import BEST_FIT, Move, PlannedPlaces, Rules, goes_high
+from engine.game.moves import BEST_FIT, Move, PlannedPlaces, Rules, goes_high, table_rows
 from engine.game.quantise import TICKS, Quantised, quantise
 from engine.program.model import TOP_LEVEL, Program
 
@@ -48,7 +48,7 @@ class MoveRow:
     there, and `slow_ticks` what a Drop adds; both may be negative, but never below -2^30: durations
     sum to at most 2^30, so that is as good as less.
     `spare`: what the moves of slot `time` can save together (`Quantised.spare_ticks`). `planned`:
-    the planned place, in granules (`Rules.planned`; none: -1).
+    the planned place, in granules (`Rules.planned`; none: -1), and `planned_since` its first slot.
     `hoist_start`, `hoist_end`, `hoist_level`, `hoist_work`, `hoist_reserved`: the loop in front of
     which a copy may be taken (`Move.hoist`; none: `hoist_start` is -1). `top_work`: ticks of one
     copy outside of all loops. `is_lasting`, `hoist_is_lasting`: as in `Move` and `Hoist`.
@@ -93,6 +93,7 @@ class MoveRow:
     open_ticks = _Cell()
     spare = _Cell()
     planned = _Cell()
+    planned_since = _Cell()
 
     @property
     def entered_start(self) -> Array:
@@ -290,8 +291,9 @@ def encode(
     rules = rules or Rules()
     numbers = quantise(program)
     rows = moves(program)
-    _refuse_too_large(program, rules)
-    shape = _fitting(_least_shape(program, rows, rules), rules, shape)
+    max_blocks = table_rows(rules, rows)
+    _refuse_too_large(program, max_blocks)
+    shape = _fitting(_least_shape(program, rows, rules, max_blocks), rules, max_blocks, shape)
     idle = [numbers.idle(slot) for slot in range(program.num_slots)]
     before = np.concatenate([[0], np.cumsum(idle, dtype=np.int64)])
     starts = [-1, *(region.start for region in program.regions)]
@@ -320,9 +322,9 @@ def encode(
     )
 
 
-def _refuse_too_large(program: Program, rules: Rules) -> None:
+def _refuse_too_large(program: Program, max_blocks: int) -> None:
     """Rows, slots, groups and regions have to fit into the keys that `engine.game` builds."""
-    has_slots = (program.num_slots + 2) * rules.max_blocks <= INT32_MAX
+    has_slots = (program.num_slots + 2) * max_blocks <= INT32_MAX
     has_regions = len(program.regions) + 2 < 2**LEVEL_BITS
     has_groups = len(program.groups) < 2 ** (31 - LEVEL_BITS)
     if not (program.num_slots < FAR_SLOT and has_slots and has_regions and has_groups):
@@ -332,19 +334,21 @@ def _refuse_too_large(program: Program, rules: Rules) -> None:
         )
 
 
-def _least_shape(program: Program, rows: Sequence[Move], rules: Rules) -> Shape:
+def _least_shape(
+    program: Program, rows: Sequence[Move], rules: Rules, max_blocks: int
+) -> Shape:
     num_touches = sum(not row.is_sink for row in rows)
     return Shape(
         num_moves=len(rows) + 1,
         num_slots=program.num_slots,
         look_back=min(rules.look_back, program.num_slots),
-        num_blocks=min(rules.max_blocks, max(1, num_touches)),
+        num_blocks=min(max_blocks, max(1, num_touches)),
         has_hoists=any(row.hoist is not None for row in rows),
         num_levels=1 + len(program.regions),
     )
 
 
-def _fitting(least: Shape, rules: Rules, wanted: Shape | None) -> Shape:
+def _fitting(least: Shape, rules: Rules, max_blocks: int, wanted: Shape | None) -> Shape:
     """`wanted` if the program fits in, else `least` with its sizes rounded up."""
     if wanted is None:
         num_slots = _padded(least.num_slots)
@@ -352,13 +356,13 @@ def _fitting(least: Shape, rules: Rules, wanted: Shape | None) -> Shape:
             num_moves=_padded(least.num_moves),
             num_slots=num_slots,
             look_back=min(rules.look_back, num_slots),
-            num_blocks=min(rules.max_blocks, _padded(least.num_blocks)),
+            num_blocks=min(max_blocks, _padded(least.num_blocks)),
             has_hoists=least.has_hoists,
             num_levels=_padded(least.num_levels, 8),
         )
     if not wanted.covers(least):
         raise ValueError(f"the program needs {least}, more than {wanted}")
-    if wanted.look_back > rules.look_back or wanted.num_blocks > rules.max_blocks:
+    if wanted.look_back > rules.look_back or wanted.num_blocks > max_blocks:
         raise ValueError(f"{wanted} allows more than the rules: {rules}")
     return wanted
 
@@ -410,8 +414,7 @@ def _table(
     valid, places = list(numbers.valid_from), PlannedPlaces(rules, numbers.fast_granules)
     table = np.zeros((num_rows, len(SCALARS) + 2 * MAX_DEPTH), dtype=np.int64)
     for index, move in enumerate(rows):
-        planned = places.offset(move)
-        cells = _cells(program, numbers, move, valid[move.group], rules, planned)
+        cells = _cells(program, numbers, move, valid[move.group], rules, places)
         table[index] = [cells[name] for name in SCALARS] + _entered(program, move.level)
         if move.writes:
             valid[move.group] = move.end
@@ -426,8 +429,9 @@ def _cells(
     move: Move,
     slow_valid: int,
     rules: Rules,
-    planned: int | None,
+    places: PlannedPlaces,
 ) -> dict[str, int]:
+    planned = places.offset(move)
     start = -1 if move.level == TOP_LEVEL else program.regions[move.level].start
     time = move.time
     is_past = time >= program.num_slots
@@ -460,6 +464,7 @@ def _cells(
         "open_ticks": 0 if is_past else _open_ticks(numbers, time),
         "spare": 0 if is_past else numbers.spare_ticks[time],
         "planned": -1 if planned is None else planned,
+        "planned_since": places.since(move),
     }
 
 

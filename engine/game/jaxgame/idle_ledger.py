@@ -266,6 +266,10 @@ class Window:
         first, second = inside(waits.before), inside(waits.last)
         return begin, jnp.minimum(first, second), jnp.maximum(first, second)
 
+    def first_start(self, earliest: Array) -> Array:
+        """The first slot from `earliest` on in which a prefetch may start, levels apart."""
+        return self._not_before(earliest, self.ledger.writes.forgotten)
+
     def deadline(self, level: Array, limit: Array) -> Array:
         """The latest deadline, not after `limit`, of a write-back at `level`; -1 if none."""
         last = self.encoded.last_of(level, limit)

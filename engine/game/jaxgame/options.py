@@ -89,7 +89,8 @@ def find_entry(now: Situation, leaving: Leaving) -> tuple[Entry, Pair]:
     now = _without_own(now, leaving)
     whole = jnp.asarray(0)
     plain = numbers_of(jnp.any(may_enter), lambda: _plain(now, leaving, whole))
-    planned, pair = _in_planned(now, plain), _placed(now, plain)
+    planned = _in_planned(now, plain, _earliest_start(now, leaving))
+    pair = _placed(now, plain)
     may_copy = may_enter & (row.reads > 0)
     is_stuck = may_copy & ~(pair[0].is_possible & pair[1].is_possible)
 
@@ -117,7 +118,7 @@ def find_hoisted(now: Situation) -> tuple[Entry, Pair]:
     """A copy in front of the loop, whose block stays through the loop; it must not stall."""
     may_hoist = (now.row.is_sink == 0) & ~now.own.is_resident & (now.row.hoist_start >= 0)
     plain = numbers_of(jnp.any(may_hoist), lambda: _hoisted(now))
-    planned = _in_planned(now, plain)
+    planned = _in_planned(now, plain, _earliest_start(now))
     is_early = (planned.newcomer.start < now.row.hoist_start) & (planned.copy.stall == 0)
     planned = replace(planned, is_possible=planned.is_possible & is_early)
     return planned, _placed(now, plain)
@@ -165,13 +166,19 @@ def _without_own(now: Situation, leaving: Leaving) -> Situation:
     )
 
 
+def _earliest_start(now: Situation, leaving: Leaving | None = None) -> Array:
+    """The slot before which no copy of the group may start, waits and the look-back apart."""
+    valid = jnp.maximum(now.row.slow_valid, now.stood_until)
+    if leaving is not None:
+        valid = jnp.where(leaving.is_possible, leaving.end, valid)
+    return jnp.maximum(now.state.horizon, valid)
+
+
 def _plain(now: Situation, leaving: Leaving, halves: Array) -> Entry:
     """The entry at the move, with so many halves of its copy left to a stall; not placed yet."""
     row, reads, state = now.row, now.row.reads > 0, now.state
-    valid = jnp.maximum(row.slow_valid, now.stood_until)
-    valid = jnp.where(leaving.is_possible, leaving.end, valid)
+    earliest = _earliest_start(now, leaving)
     cover = jnp.where(halves == 0, row.work, jnp.where(halves == 1, row.work // 2, 0))
-    earliest = jnp.maximum(state.horizon, valid)
     copy = now.window.latest(row.level, row.time, row.work, cover, earliest)
     is_in_time = jnp.where(reads, copy.is_possible, row.time >= state.horizon)
     must_return = now.must_return & (row.is_lasting > 0)
@@ -196,7 +203,7 @@ def _plain(now: Situation, leaving: Leaving, halves: Array) -> Entry:
 def _hoisted(now: Situation) -> Entry:
     """The entry whose copy runs in front of the loop; it is not placed yet."""
     row, work = now.row, now.row.hoist_work
-    earliest = jnp.maximum(now.state.horizon, jnp.maximum(row.slow_valid, now.stood_until))
+    earliest = _earliest_start(now)
     copy = now.window.latest(row.hoist_level, row.hoist_start, work, work, earliest)
     is_possible = (row.hoist_start >= 0) & copy.is_possible & (work < TICKS) & (copy.stall == 0)
     is_possible &= copy.start < row.hoist_start
@@ -266,11 +273,25 @@ def _newcomer(
     )
 
 
-def _in_planned(now: Situation, entry: Entry) -> Entry:
-    """The entry in the planned place, from where its copy starts or when that place is free."""
-    row = now.row
+def _in_planned(now: Situation, entry: Entry, earliest: Array) -> Entry:
+    """The entry in the planned place: as soon as that is planned and free, or by its copy.
+
+    It comes later than that where compute would wait longer for it. `earliest`: the slot before
+    which its copy may not start.
+    """
+    row, reads = now.row, now.row.reads > 0
     place = jnp.broadcast_to(row.planned, entry.is_possible.shape)
     none = replace(entry, is_possible=jnp.zeros_like(entry.is_possible))
+    window, capacity = now.window, now.encoded.fast_granules
+
+    def from_slot(slot: Array) -> tuple[Run, Newcomer]:
+        start = jnp.minimum(now.encoded.first_of(entry.level, slot), entry.deadline)
+        return window.run(start, entry.deadline, entry.work, is_prefetch=True), at_slot(start)
+
+    def at_slot(start: Array) -> Newcomer:
+        scratch = now.encoded.most_reserved(start, row.time)
+        lowest = jnp.maximum(entry.newcomer.reserved, scratch)
+        return replace(entry.newcomer, start=start, lowest=lowest)
 
     def find() -> Entry:
         table = now.state.table
@@ -280,25 +301,31 @@ def _in_planned(now: Situation, entry: Entry) -> Entry:
         cleared = _displacing_at(now, replace(entry, newcomer=newcomer), place, may_stall=True)
         since = jnp.max(jnp.where(here, table.until, FIRST_HORIZON), axis=0)
         since = jnp.maximum(since, cleared.cleared)
-        is_late = (row.reads > 0) & (since > entry.copy.start)
-        start = jnp.minimum(now.encoded.first_of(entry.level, since), entry.deadline)
-        later = now.window.run(start, entry.deadline, entry.work, is_prefetch=True)
-        copy = jax.tree.map(lambda a, b: jnp.where(is_late, a, b), later, entry.copy)
-        start = jnp.where(is_late, start, entry.newcomer.start)
-        lowest = jnp.maximum(
-            entry.newcomer.reserved, now.encoded.most_reserved(start, now.row.time)
-        )
-        newcomer = replace(entry.newcomer, start=start, lowest=lowest)
-        is_free = ~is_barred & fits_at(newcomer, place, now.encoded.fast_granules)
-        is_free &= start >= now.state.horizon
+        copy, newcomer = entry.copy, at_slot(entry.newcomer.start)
+        is_late = reads & (since > copy.start)
+        copy, newcomer = _either_run(is_late, from_slot(since), (copy, newcomer))
+        first = jnp.maximum(window.first_start(earliest), row.planned_since)
+        sooner = from_slot(jnp.maximum(first, since))
+        is_early = reads & (sooner[1].start < newcomer.start) & (sooner[0].stall <= copy.stall)
+        is_early &= fits_at(sooner[1], place, capacity)
+        copy, newcomer = _either_run(is_early, sooner, (copy, newcomer))
+        is_free = ~is_barred & fits_at(newcomer, place, capacity)
+        is_free &= newcomer.start >= now.state.horizon
         is_possible = entry.is_possible & cleared.is_possible & is_free & (place >= 0)
         entered: Entry = replace(
-            cleared, is_possible=is_possible, newcomer=newcomer, copy=copy.only(row.reads > 0)
+            cleared, is_possible=is_possible, newcomer=newcomer, copy=copy.only(reads)
         )
         return entered
 
     found: Entry = jax.lax.cond(jnp.any(entry.is_possible & (place >= 0)), find, lambda: none)
     return found
+
+
+def _either_run(
+    is_one: Array, one: tuple[Run, Newcomer], other: tuple[Run, Newcomer]
+) -> tuple[Run, Newcomer]:
+    either: tuple[Run, Newcomer] = jax.tree.map(lambda a, b: jnp.where(is_one, a, b), one, other)
+    return either
 
 
 def _placed(now: Situation, entry: Entry) -> Pair:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from engine.game.move_list import moves
-from engine.game.moves import KINDS, NO_COPY, Move, PlannedPlaces, Rules
+from engine.game.moves import KINDS, NO_COPY, Move, PlannedPlaces, Rules, table_rows
 from engine.game.quantise import Quantised, quantise
 from engine.game.reference.ledger import Ledger, Run
 from engine.program.model import TOP_LEVEL, Program
@@ -179,6 +179,7 @@ class Facts:
         self.program = program
         self.rules = rules
         self.moves: tuple[Move, ...] = moves(program)
+        self.max_blocks = table_rows(rules, self.moves)
         self.numbers: Quantised = quantise(program)
         self.level_slots = slots_of_level(self.numbers)
         self.planned = PlannedPlaces(rules, self.numbers.fast_granules)

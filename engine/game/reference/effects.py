@@ -126,7 +126,8 @@ def copy_effect(state: State, move: Move, valid_from: int, where: Where) -> Effe
         return run
 
     if where is Where.PLAN:
-        return enter_planned_place(state, move, latest(work), move.level, move.time, move.end, work)
+        level, time = move.level, move.time
+        return enter_planned_place(state, move, latest(work), begin, level, time, move.end, work)
     refusal: Refusal | None = None
     for cover, tries in ((work, TRIES), (work // 2, LAST_TRY), (0, LAST_TRY)):
         run = latest(cover)
@@ -139,15 +140,28 @@ def copy_effect(state: State, move: Move, valid_from: int, where: Where) -> Effe
 
 
 def enter_planned_place(
-    state: State, move: Move, run: Run, level: int, deadline: int, end: int, work: int
+    state: State, move: Move, run: Run, begin: int, level: int, deadline: int, end: int, work: int
 ) -> Effect:
-    """The newcomer in its planned place, from where its copy starts or when the place is free."""
+    """The newcomer in its planned place: as soon as that is planned and free, or by its copy `run`.
+
+    The place is the newcomer's from then on, so an early copy keeps nobody out, and leaves later
+    idle time to others; it comes later where compute would wait longer for it. `begin`: the first
+    slot in which the copy may start.
+    """
     place = clear_planned_place(state, move, deadline, end)
     if isinstance(place, Refusal):
         return Effect(refusal=place)
+
+    def started(slot: int) -> Run:
+        start = min(deadline, state.facts.first_slot(level, slot))
+        return state.ledger.run(start, deadline, work, is_prefetch=True)
+
     if place.free_since > run.start:
-        start = min(deadline, state.facts.first_slot(level, place.free_since))
-        run = state.ledger.run(start, deadline, work, is_prefetch=True)
+        run = started(place.free_since)
+    early = started(max(begin, place.free_since, state.facts.planned.since(move)))
+    if early.start < run.start and early.stall <= run.stall:
+        if bar_of_planned_place(state, move, early.start, end) is None:
+            run = early
     bar = bar_of_planned_place(state, move, run.start, end)
     if bar is not None:
         return Effect(refusal=bar)
@@ -206,7 +220,7 @@ def hoist_effect(state: State, move: Move, hoist: Hoist, where: Where) -> Effect
         return None
     ahead = replace(move, reserved_ahead=hoist.reserved_ahead, is_lasting=hoist.is_lasting)
     if where is Where.PLAN:
-        effect = enter_planned_place(state, ahead, run, level, hoist.start, hoist.end, work)
+        effect = enter_planned_place(state, ahead, run, begin, level, hoist.start, hoist.end, work)
     else:
         place = find_place(state, ahead, run.start, hoist.end, where)
         if isinstance(place, Refusal):

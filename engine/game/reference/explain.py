@@ -131,7 +131,7 @@ def _refuse(game: ReferenceGame, action: int, refusal: Refusal) -> str:
         time=game.move.time,
         begin=refusal.start,
         limit=_most_inputs(game),
-        rows=game.rules.max_blocks,
+        rows=game.facts.max_blocks,
     )
 
 

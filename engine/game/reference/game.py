@@ -210,7 +210,7 @@ class ReferenceGame:
 
     def _place(self, block: Block, is_new: bool) -> None:
         state = self.state
-        if is_new and len(state.live) + len(state.ended) >= self.rules.max_blocks:
+        if is_new and len(state.live) + len(state.ended) >= self.facts.max_blocks:
             oldest = min((b for b in state.ended if not b.is_kept), key=lambda b: b.end)
             state.ended.remove(oldest)
             state.horizon = max(state.horizon, oldest.end)

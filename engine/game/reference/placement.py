@@ -396,7 +396,7 @@ def _displace(
     """The place at `offset`, where ghosts have to go, dirty ones after a write-back."""
     size, is_resident = newcomer.size, newcomer.group in state.live
     taken = sorted((b for b in ghosts if newcomer.overlaps(b, offset)), key=lambda b: b.group)
-    full = len(state.live) + len(state.ended) >= state.facts.rules.max_blocks
+    full = len(state.live) + len(state.ended) >= state.facts.max_blocks
     is_freed = not all(b.is_kept for b in taken) or is_resident
     if full and not is_freed and all(b.is_kept for b in state.ended):
         return Refusal(Reason.TABLE_FULL, hole=size)
