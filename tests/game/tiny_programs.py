@@ -117,7 +117,7 @@ def assert_is_judged_alike(game: ReferenceGame) -> None:
 
 def _value(buffer: Buffer, group: int, defined: int, is_last: bool) -> Value:
     return Value(
-        name=f"{'abcdefgh'[group]}{'' if defined == INPUT_TIME else defined}",
+        name=f"{chr(ord('a') + group)}{'' if defined == INPUT_TIME else defined}",
         shape=f"u8[{buffer.size}]",
         size_bytes=buffer.size,
         defined=defined,
