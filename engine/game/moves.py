@@ -76,9 +76,10 @@ FEW_BLOCKS, MANY_BLOCKS = 96, 192
 class Rules:
     """Options of the game.
 
-    `max_blocks`: `K`, rows of the block table; None: see `table_rows`. `look_back`: `W`, slots. `strict`: a sink that would
-    stall is a dead end. `place`: one of `PLACE_RULES`. `planned`: places that come before those of
-    the place rule, as `(group, first slot, offset in granules)`, by group, then slot.
+    `max_blocks`: `K`, rows of the block table; None: see `table_rows`. `look_back`: `W`, slots.
+    `strict`: a sink that would stall is a dead end. `place`: one of `PLACE_RULES`. `planned`:
+    places that come before those of the place rule, as `(group, first slot, offset in granules)`,
+    by group, then slot.
     """
 
     max_blocks: int | None = None

@@ -334,9 +334,7 @@ def _refuse_too_large(program: Program, max_blocks: int) -> None:
         )
 
 
-def _least_shape(
-    program: Program, rows: Sequence[Move], rules: Rules, max_blocks: int
-) -> Shape:
+def _least_shape(program: Program, rows: Sequence[Move], rules: Rules, max_blocks: int) -> Shape:
     num_touches = sum(not row.is_sink for row in rows)
     return Shape(
         num_moves=len(rows) + 1,

@@ -159,9 +159,9 @@ def enter_planned_place(
     if place.free_since > run.start:
         run = started(place.free_since)
     early = started(max(begin, place.free_since, state.facts.planned.since(move)))
-    if early.start < run.start and early.stall <= run.stall:
-        if bar_of_planned_place(state, move, early.start, end) is None:
-            run = early
+    is_early = early.start < run.start and early.stall <= run.stall
+    if is_early and bar_of_planned_place(state, move, early.start, end) is None:
+        run = early
     bar = bar_of_planned_place(state, move, run.start, end)
     if bar is not None:
         return Effect(refusal=bar)
