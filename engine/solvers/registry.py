@@ -82,7 +82,7 @@ class Option:
 class Solver:
     """A solver.
 
-    `uses_time`: more seconds can give a better plan. `package`: where it is of another package.
+    `uses_time`: it searches until the seconds are over. `package`: where it is of another package.
     `options`: the settings that it knows; None: it says so itself (those of other packages).
     `falls_back`: it gives the plan of `first_plan` where it has none that is better.
     """
@@ -257,7 +257,7 @@ def first_plan(program: Program, budget: Budget) -> Plan:
     best = SOLVERS["all_slow"].run(program, budget)
     for name in FIRST:
         if goes_on(0.0, name):
-            plan = SOLVERS[name].run(program, Budget(0.0, budget.seed, goes_on))
+            plan = SOLVERS[name].run(program, Budget(seed=budget.seed, progress=goes_on))
             best = _better(program, replace(plan, solver=name), best)
     return best
 

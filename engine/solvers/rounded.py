@@ -18,6 +18,7 @@ import numpy as np
 from engine.plan.bounds import lower_bound
 from engine.plan.model import Plan
 from engine.program.model import Program
+from engine.solvers.clock import Clock
 from engine.solvers.local.arrays import Facts, Floats, Ints, encode
 from engine.solvers.local.search import Run
 from engine.solvers.registry import Budget
@@ -56,12 +57,22 @@ BOUND_S = 60.0
 """Most seconds for the linear program; the largest programs known take six."""
 
 
-def rounded(program: Program, budget: Budget) -> Plan:
-    """The best of all rules; takes what time it needs, about a second for a thousand touches.
+FINDING_SHARE = 0.8
+"""Share of the time after which nothing more is tried: the best must find its addresses, too."""
 
-    Where `progress` answers False, the best of those that are tried by then.
+
+def rounded(program: Program, budget: Budget) -> Plan:
+    """The best of all rules; they need about a second for a thousand touches.
+
+    Where the time is over before, or `progress` answers False, the best of those that are tried by
+    then.
     """
-    return next(best_first(program, budget.progress))
+    clock = Clock(budget)
+
+    def goes_on(share: float, message: str) -> bool:
+        return budget.progress(share, message) and clock.share < FINDING_SHARE
+
+    return next(best_first(program, goes_on))
 
 
 def best_first(program: Program, progress: Callable[[float, str], bool]) -> Iterator[Plan]:

@@ -9,7 +9,7 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program.library import load_sample
 from engine.program.model import Program
-from engine.solvers import Budget, solve
+from engine.solvers import Budget, clock, find, solve
 from engine.solvers.local.arrays import encode
 from engine.solvers.rounded import RULES, best_first, roundings, wanted_runs
 from tests.strategies import random_program
@@ -71,3 +71,11 @@ def test_who_ends_it_early_gets_the_best_so_far(program: Program) -> None:
     asked = iter(range(6))
     few = solve("rounded", program, Budget(progress=lambda share, word: next(asked, 9) < 5))
     assert 1 <= few.notes["roundings"] < 1 + len(RULES)
+
+
+def test_it_ends_when_its_time_is_over(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that goes on a second at each look."""
+    now = iter(range(1000))
+    monkeypatch.setattr(clock.time, "perf_counter", lambda: float(next(now)))
+    tried = [find("rounded").run(program, Budget(s)).notes["roundings"] for s in (0.0, 30.0, 900.0)]
+    assert tried[0] == 1 < tried[1] < tried[2] == 1 + len(RULES)
