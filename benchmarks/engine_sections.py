@@ -60,7 +60,7 @@ def calibration(settings: Settings) -> Rows:
 
 def plans(settings: Settings) -> Rows:
     """XLA's real plan: valid, replayed as moves, against xla_like, and against the bound."""
-    rows = []
+    rows: Rows = []
     print(
         f"{'program':28} {'XLA us':>10} {'bound us':>10} {'above':>7} {'replay':>7} {'xla_like':>8}"
     )
@@ -97,10 +97,10 @@ def plans(settings: Settings) -> Rows:
     print(f"contested (XLA's plan >= 3 % above the bound): {contested} of {len(rows)}")
     print(f"xla_like within 3 % of xla_compiled: {close} of {len(rows)}")
     for key, rules in (("replayed_share", PLACE_RULES), ("simple_replayed_share", SIMPLE_RULES)):
-        shares = [row[key] for row in rows]
+        kept = [row[key] for row in rows]
         print(
             f"replayed under the best of {len(rules)} place rules: 99 % of the saving on"
-            f" {sum(share >= 0.99 for share in shares)} of {len(rows)}, least {min(shares):.1%}"
+            f" {sum(share >= 0.99 for share in kept)} of {len(rows)}, least {min(kept):.1%}"
         )
     return rows
 

@@ -60,11 +60,12 @@ CONFIG = AgentConfig()
 def bare_search(params: Params, seen: jax.Array, key: jax.Array) -> jax.Array:
     """The reference: actions for a batch of views `[B, NUM_VIEW]`."""
     same = dynamics_bias(params, jnp.zeros((seen.shape[0], layout.NUM_STATIC)))
+    no_wish = jnp.zeros((seen.shape[0], NUM_ACTIONS))
 
     def imagine(params: Params, key: Any, action: Any, latent: Any) -> Any:
         del key
         latent, reward = react(params, latent, action, same)
-        guess = predict(params, latent)
+        guess = predict(params, latent, no_wish)
         reward = from_logits(reward)
         step = mctx.RecurrentFnOutput(
             reward=reward,
@@ -75,7 +76,7 @@ def bare_search(params: Params, seen: jax.Array, key: jax.Array) -> jax.Array:
         return step, latent
 
     latent = represent(params, jnp.zeros(layout.NUM_OUTLOOK), seen)
-    guess = predict(params, latent)
+    guess = predict(params, latent, no_wish)
     output = mctx.gumbel_muzero_policy(
         params,
         key,
@@ -90,14 +91,16 @@ def bare_search(params: Params, seen: jax.Array, key: jax.Array) -> jax.Array:
             rescale_values=False,
         ),
     )
-    return output.action
+    action: jax.Array = output.action
+    return action
 
 
 def often(search: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Array], jax.Array]:
     """`SEARCHES` searches in one compiled call, so that calling it costs nothing."""
 
     def run(key: jax.Array) -> jax.Array:
-        return jax.lax.map(search, jax.random.split(key, SEARCHES))
+        actions: jax.Array = jax.lax.map(search, jax.random.split(key, SEARCHES))
+        return actions
 
     return jax.jit(run)
 

@@ -54,7 +54,8 @@ def _row(entry: SampleEntry, plans: int, seed: int, code: Code) -> Row:
     program = library.load_entry(entry)
     run = Run(program, seed, code=code)
     run.build(lambda: True)
-    invalid, ratios, apart = 0, [], 0.0
+    invalid, apart = 0, 0.0
+    ratios: list[float] = []
     while len(ratios) < plans:
         run.make_moves(run.moves + STRIDE)
         plan = run.present_plan()

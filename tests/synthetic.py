@@ -58,7 +58,9 @@ def repeated(program: Program, times: int) -> Program:
     """
     assert not program.regions
     slots, groups = program.num_slots, len(program.groups)
-    instructions, values, accesses = [], [], []
+    instructions: list[Instruction] = []
+    values: list[Value] = []
+    accesses: list[Access] = []
     for number in range(times):
         later, first = number * slots, len(values)
         instructions += [replace(i, name=f"{i.name}~{number}") for i in program.instructions]

@@ -87,6 +87,8 @@ class Trainer:
         self.visits = [0] * len(self.workloads)
         self.last_games: list[Game] = []
         self.sweeps: list[Sweep | None] = [None] * len(self.workloads)
+        # Who sweeps learns late, if at all: only once there is a compiled learner.
+        self.may_learn = not config.self_play.sweeps
 
     @property
     def best_workload(self) -> Workload:
@@ -131,6 +133,7 @@ class Trainer:
         before = jax.tree.map(jnp.copy, (self.params, self.state))
         self._learn(1, 0.0, _always)
         self.params, self.state = before
+        self.may_learn = True
 
     def play_round(self, go_on: Go = _always) -> Round | None:
         """One round; None if it was ended early (then nothing is remembered of its games)."""
@@ -153,7 +156,7 @@ class Trainer:
         workload.replay.add_best(games)
         workload.replay.add_old([game for game in games if game.is_seen])
         share = replay.demonstration_share * replay.demonstration_decay**visit
-        steps = self.config.learner.steps_per_round if self.is_swept else 0
+        steps = self.config.learner.steps_per_round if self.is_swept and self.may_learn else 0
         losses = self._learn(steps, share, go_on)
         scores = [game.score for game in games]
         return self._done(index, games, start, scores, None if parents else scores[0], losses)

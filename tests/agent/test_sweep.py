@@ -348,6 +348,7 @@ def test_what_nobody_saw_is_looked_at_before_it_is_learned_from() -> None:
     while not trainer.is_swept:
         trainer.play_round()
     trainer.show_demonstrations()
+    trainer.compile_learning()
     trainer.play_round()
     assert workload.replay.count("own")
     assert all(game.is_seen for game in workload.replay.best)
@@ -355,3 +356,21 @@ def test_what_nobody_saw_is_looked_at_before_it_is_learned_from() -> None:
     first, other = seen(workload, follower(), [unseen, workload.replay.best[1]], config)
     assert np.array_equal(first.view, workload.replay.best[0].view)
     assert other is workload.replay.best[1]
+
+
+def test_nothing_is_learned_before_there_is_a_learner() -> None:
+    """The game with which a sweep ends goes on from games that nobody saw."""
+    config = replace(
+        SWEEPING,
+        self_play=replace(SWEEPING.self_play, restart_share=1.0),
+        learner=replace(SWEEPING.learner, steps_per_round=1),
+    )
+    workload = replace(draft_to_follow(), replay=ReplayBuffer(config.replay))
+    trainer = Trainer([workload], config, 0, follower())
+    while not trainer.is_swept:
+        last = trainer.play_round()
+    assert last is not None and not last.losses
+    trainer.show_demonstrations()
+    trainer.compile_learning()
+    later = trainer.play_round()
+    assert later is not None and later.losses
