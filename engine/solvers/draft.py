@@ -7,14 +7,15 @@ if they come, and its wishes are the prior that the networks start from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from engine.game.moves import COPY, DROP, NO_COPY, Rules
 from engine.game.observation.static import Wishes
+from engine.game.quantise import quantise
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import Desired, Key
-from engine.plan.model import Plan
+from engine.plan.model import BEFORE_START, Plan, Stay
 from engine.program.model import Program
 from engine.solvers.rounded import best_first
 
@@ -52,10 +53,91 @@ def drafts_of(program: Program, goes_on: Callable[[], bool] = lambda: True) -> I
 
 
 def draft_from(program: Program, plan: Plan) -> Draft:
-    """The draft of a plan: its places, and what it serves."""
-    return Draft(planned_by(program, plan), plan)
+    """The draft of a plan: its places and what it serves, but for what the game would refuse.
+
+    There nothing that could stand to the end of the program may take the place of an input that is
+    kept for the next run. If it does in the plan, it gets the lowest place that is free all its
+    life; where there is none, the input is not kept if that saves less. Else it would come where
+    the place rule says, in the way of others.
+    """
+    numbers = quantise(program)
+    sizes, capacity = numbers.size_granules, numbers.fast_granules
+    stays = [replace(stay, offset=stay.offset // numbers.granule) for stay in plan.stays]
+    kept = [stay for stay in stays if stay.start == BEFORE_START]
+    barred_s = dict.fromkeys((stay.group for stay in kept), 0.0)
+    moves = ReferenceGame(program).moves if kept else ()
+
+    def taken(some: Iterable[Stay]) -> list[tuple[int, int]]:
+        return sorted((stay.offset, stay.offset + sizes[stay.group]) for stay in some)
+
+    for number, stay in enumerate(stays):
+        first = next((m for m in moves if m.group == stay.group and _serves(stay, m.time)), None)
+        if stay in kept or first is None or not first.is_lasting:
+            continue
+        size, away = sizes[stay.group], [other for other in kept if other.group != stay.group]
+        met = [other for other in away if not _is_free(taken([other]), stay.offset, size)]
+        if met:
+            beside = (s for s in stays if s.start < stay.end and stay.start < s.end)
+            others = taken([*away, *(s for s in beside if s.group != stay.group)])
+            lowest = max(first.reserved_ahead, *numbers.reserved[stay.start : stay.end])
+            offset = _lowest_free(others, size, lowest, capacity)
+            if offset is not None:
+                stays[number] = replace(stay, offset=offset)
+            else:
+                for other in met:
+                    barred_s[other.group] += _saved_s(program, plan, stay)
+    dropped = {s.group for s in kept if _saved_s(program, plan, s) < barred_s[s.group]}
+    if dropped:
+        return draft_from(program, _not_keeping(program, plan, dropped))
+    return Draft(Rules(planned=tuple(sorted((s.group, s.start, s.offset) for s in stays))), plan)
 
 
-def planned_by(program: Program, plan: Plan) -> Rules:
-    """The usual rules with the places of a plan."""
-    return Rules(planned=Desired(program, plan).places(program.hardware.alignment))
+def _serves(stay: Stay, time: int) -> bool:
+    return stay.start <= time < stay.end
+
+
+def _saved_s(program: Program, plan: Plan, stay: Stay) -> float:
+    """Seconds that the touches save which the stay serves."""
+    touches = (program.touches[index] for index in program.touches_of_group[stay.group])
+    fast = (t for t in touches if _serves(stay, t.time) and plan.is_fast[t.accesses[0]])
+    return sum(touch.saving_s for touch in fast)
+
+
+def _not_keeping(program: Program, plan: Plan, groups: set[int]) -> Plan:
+    """The plan without the stays of inputs that it keeps for the next run, and their return."""
+    first = {s.group: s for s in plan.stays if s.group in groups and s.start == BEFORE_START}
+    end = program.num_slots
+    is_fast = list(plan.is_fast)
+    for stay in first.values():
+        for index in program.touches_of_group[stay.group]:
+            if _serves(stay, program.touches[index].time):
+                for access in program.touches[index].accesses:
+                    is_fast[access] = False
+
+    def returns(group: int, until: int) -> bool:
+        return group in groups and until == end
+
+    return replace(
+        plan,
+        is_fast=tuple(is_fast),
+        stays=tuple(
+            s for s in plan.stays if s != first.get(s.group) and not returns(s.group, s.end)
+        ),
+        copies=tuple(c for c in plan.copies if not returns(c.group, c.deadline)),
+    )
+
+
+def _is_free(taken: Sequence[tuple[int, int]], low: int, size: int) -> bool:
+    return not any(begin < low + size and low < end for begin, end in taken)
+
+
+def _lowest_free(
+    taken: Sequence[tuple[int, int]], size: int, lowest: int, capacity: int
+) -> int | None:
+    """The lowest offset from `lowest` on that is clear of the ranges `taken`, which are sorted."""
+    low = lowest
+    for begin, end in taken:
+        if begin - low >= size:
+            break
+        low = max(low, end)
+    return low if low + size <= capacity else None
