@@ -224,8 +224,7 @@ def _eviction_html(session: Session, game: ReferenceGame, name: str) -> Renderab
         " were ",
         command_html("evict", "dropped here", for_ever=0),
         " or ",
-        command_html("evict", "never fast", for_ever=1),
-        "?",
+        span(".tied")[command_html("evict", "never fast", for_ever=1), "?"],
         br,
         _answer(session.eviction) if session.eviction else None,
     ]
