@@ -195,19 +195,20 @@ class Film {
     pen.stroke();
   }
 
-  // Writes the name above a block that is too flat to hold it.
-  tag(text, [x, y]) {
+  // Writes the name above a block that is too flat to hold it, below it at the upper edge.
+  tag(text, [x, y, , height]) {
     const {
         pen,
         look: { palette },
       } = this,
-      left = Math.max(x, FILM_LEFT) + 2;
+      left = Math.max(x, FILM_LEFT) + 2,
+      top = y < 17 ? y + height + 3 : y - 17;
     pen.font = `10.5px ${palette.font}`;
     pen.textAlign = "left";
     pen.fillStyle = palette.background;
-    pen.fillRect(left - 2, y - 17, pen.measureText(text).width + 6, 14);
+    pen.fillRect(left - 2, top, pen.measureText(text).width + 6, 14);
     pen.fillStyle = palette.text;
-    pen.fillText(text, left + 1, y - 10);
+    pen.fillText(text, left + 1, top + 7);
   }
 
   name(text, [x, y, width, height], colour) {
