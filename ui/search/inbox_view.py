@@ -73,7 +73,8 @@ def show(session: Session, thought: Thought) -> None:
         " of the value, and what the search corrected. Select a row to go there."
         + (f" Regret is known of {len(regrets):,} moves." if regrets else "")
     )
-    if button.button(
+    is_whole = state.study is not None and state.study.completeness >= 1
+    if not is_whole and button.button(
         "Measure regrets",
         key="regrets",
         width="stretch",
