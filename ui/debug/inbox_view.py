@@ -43,7 +43,7 @@ _CONFIG = {
     ),
     "tensor": st.column_config.TextColumn("Tensor", width="medium"),
     "kind": st.column_config.TextColumn("Kind", width=85),
-    "size": st.column_config.NumberColumn("Size, MiB", width=85),
+    "size": st.column_config.NumberColumn("Size, MiB", format="%.3g", width=85),
     "pressure": st.column_config.NumberColumn(
         "Pressure", format="percent", width=80, help=about("memory pressure")
     ),

@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.program import library
 from engine.program.library import SampleEntry
-from engine.program.proof import CONTESTED
+from engine.program.proof import CONTESTED, PROVEN_GAP
 from ui.components.html import facts_html
 from ui.components.markdown import plain
 from ui.components.units import share_text
@@ -66,7 +66,7 @@ def _filter(session: Session, entries: tuple[SampleEntry, ...]) -> Filter:
         "Search",
         known.words,
         key="words",
-        placeholder="model, chip, batch …",
+        placeholder="model, chip …",
         icon=":material/search:",
     )
     chips = sorted({e.hardware for e in entries})
@@ -99,6 +99,7 @@ def _gallery(session: Session, entries: tuple[SampleEntry, ...], hits: list[Samp
     count = f"{len(hits)} of {len(entries)}" if len(hits) < len(entries) else str(len(entries))
     st.caption(
         f"{count} programs · bars: how far XLA's plan and the best known are above the bound"
+        f" (optimal: less than {share_text(PROVEN_GAP)})"
     )
     usual = [entry for entry in hits if family(entry) != REAL]
     real = [entry for entry in hits if family(entry) == REAL]
