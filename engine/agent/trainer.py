@@ -87,8 +87,8 @@ class Trainer:
         self.visits = [0] * len(self.workloads)
         self.last_games: list[Game] = []
         self.sweeps: list[Sweep | None] = [None] * len(self.workloads)
-        # Who sweeps learns late, if at all: only once there is a compiled learner.
-        self.may_learn = not config.self_play.sweeps
+        # Who works against the clock learns only once there is a compiled learner.
+        self.may_learn = True
 
     @property
     def best_workload(self) -> Workload:

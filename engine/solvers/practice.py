@@ -124,6 +124,7 @@ def practise(
         prepare = partial(_prepared, program, config, bound)
         trainer = Trainer([prepare(next(drafts))], config, budget.seed, params, FOCUS)
         if config.self_play.sweeps:
+            trainer.may_learn = False
             trainer.compile_play()
         else:
             trainer.show_demonstrations()

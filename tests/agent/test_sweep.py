@@ -367,6 +367,7 @@ def test_nothing_is_learned_before_there_is_a_learner() -> None:
     )
     workload = replace(draft_to_follow(), replay=ReplayBuffer(config.replay))
     trainer = Trainer([workload], config, 0, follower())
+    trainer.may_learn = False
     while not trainer.is_swept:
         last = trainer.play_round()
     assert last is not None and not last.losses
