@@ -7,16 +7,18 @@ if they come, and its wishes are the prior that the networks start from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from engine.game.moves import COPY, DROP, NO_COPY, Rules
+from engine.game.moves import COPY, DROP, NO_COPY, Move, Rules
 from engine.game.observation.static import Wishes
 from engine.game.quantise import quantise
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import Desired, Key
 from engine.plan.model import BEFORE_START, Plan, Stay
 from engine.program.model import Program
+from engine.solvers.local.packing import is_free, lowest_free
 from engine.solvers.rounded import best_first
 
 
@@ -65,22 +67,24 @@ def draft_from(program: Program, plan: Plan) -> Draft:
     stays = [replace(stay, offset=stay.offset // numbers.granule) for stay in plan.stays]
     kept = [stay for stay in stays if stay.start == BEFORE_START]
     barred_s = dict.fromkeys((stay.group for stay in kept), 0.0)
-    moves = ReferenceGame(program).moves if kept else ()
+    moves = defaultdict[int, list[Move]](list)
+    for move in ReferenceGame(program).moves if kept else ():
+        moves[move.group].append(move)
 
     def taken(some: Iterable[Stay]) -> list[tuple[int, int]]:
         return sorted((stay.offset, stay.offset + sizes[stay.group]) for stay in some)
 
     for number, stay in enumerate(stays):
-        first = next((m for m in moves if m.group == stay.group and _serves(stay, m.time)), None)
+        first = next((move for move in moves[stay.group] if _serves(stay, move.time)), None)
         if stay in kept or first is None or not first.is_lasting:
             continue
         size, away = sizes[stay.group], [other for other in kept if other.group != stay.group]
-        met = [other for other in away if not _is_free(taken([other]), stay.offset, size)]
+        met = [other for other in away if not is_free(taken([other]), stay.offset, size)]
         if met:
             beside = (s for s in stays if s.start < stay.end and stay.start < s.end)
             others = taken([*away, *(s for s in beside if s.group != stay.group)])
             lowest = max(first.reserved_ahead, *numbers.reserved[stay.start : stay.end])
-            offset = _lowest_free(others, size, lowest, capacity)
+            offset = lowest_free(others, size, lowest, capacity)
             if offset is not None:
                 stays[number] = replace(stay, offset=offset)
             else:
@@ -125,19 +129,3 @@ def _not_keeping(program: Program, plan: Plan, groups: set[int]) -> Plan:
         ),
         copies=tuple(c for c in plan.copies if not returns(c.group, c.deadline)),
     )
-
-
-def _is_free(taken: Sequence[tuple[int, int]], low: int, size: int) -> bool:
-    return not any(begin < low + size and low < end for begin, end in taken)
-
-
-def _lowest_free(
-    taken: Sequence[tuple[int, int]], size: int, lowest: int, capacity: int
-) -> int | None:
-    """The lowest offset from `lowest` on that is clear of the ranges `taken`, which are sorted."""
-    low = lowest
-    for begin, end in taken:
-        if begin - low >= size:
-            break
-        low = max(low, end)
-    return low if low + size <= capacity else None

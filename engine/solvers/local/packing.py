@@ -75,21 +75,31 @@ def _first_fit(
         taken.sort()
         hint = life.hint if has_hints else None
         is_within = hint is not None and life.lowest <= hint <= capacity - life.size
-        if hint is not None and is_within and _is_free(taken, hint, hint + life.size):
+        if hint is not None and is_within and is_free(taken, hint, life.size):
             places[i] = hint
-            continue
-        low = life.lowest
-        for start, end in taken:
-            if start - low >= life.size:
-                break
-            low = max(low, end)
-        if capacity - low >= life.size:
-            places[i] = low
+        else:
+            places[i] = lowest_free(taken, life.size, life.lowest, capacity)
     return places
 
 
-def _is_free(taken: Sequence[tuple[int, int]], low: int, high: int) -> bool:
-    return not any(start < high and low < end for start, end in taken)
+def is_free(taken: Sequence[tuple[int, int]], low: int, size: int) -> bool:
+    """Whether `size` granules from `low` on are clear of the ranges `taken`."""
+    return not any(start < low + size and low < end for start, end in taken)
+
+
+def lowest_free(
+    taken: Sequence[tuple[int, int]], size: int, lowest: int, capacity: int
+) -> int | None:
+    """The first of `size` free granules from `lowest` on, below `capacity`; None if there are none.
+
+    `taken`: the ranges that are not free, by their beginnings; they may overlap.
+    """
+    low = lowest
+    for start, end in taken:
+        if start - low >= size:
+            break
+        low = max(low, end)
+    return low if capacity - low >= size else None
 
 
 def _neighbours(lives: Sequence[Life]) -> list[list[int]]:
