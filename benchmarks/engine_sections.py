@@ -19,11 +19,8 @@ from benchmarks.reading import reading
 from benchmarks.rows import RESULTS, keep_of
 from benchmarks.settings import Settings
 from benchmarks.stopwatch import median_seconds
-from engine.game.moves import PLACE_RULES, SIMPLE_RULES, Rules
-from engine.game.replay import replay
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
-from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
@@ -59,16 +56,12 @@ def calibration(settings: Settings) -> Rows:
 
 
 def plans(settings: Settings) -> Rows:
-    """XLA's real plan: valid, replayed as moves, against xla_like, and against the bound."""
+    """XLA's real plan: valid, against xla_like, and against the bound."""
     rows: Rows = []
-    print(
-        f"{'program':28} {'XLA us':>10} {'bound us':>10} {'above':>7} {'replay':>7} {'xla_like':>8}"
-    )
+    print(f"{'program':28} {'XLA us':>10} {'bound us':>10} {'above':>7} {'xla_like':>8}")
     for program in captured(settings):
         plan = solve("xla_compiled", program)
         real = simulate(program, plan)
-        saving = real.all_slow_s - real.latency_s
-        shares = {place: _replayed(program, plan, place, saving) for place in PLACE_RULES}
         like = simulate(program, solve("xla_like", program))
         bound = lower_bound(program)
         row = {
@@ -80,37 +73,20 @@ def plans(settings: Settings) -> Rows:
             "bound_s": bound.bound_s,
             "bound_seconds": bound.seconds,
             "above_bound": real.latency_s / bound.bound_s - 1,
-            "replayed_share": max(shares.values()),
-            "simple_replayed_share": max(shares[place] for place in SIMPLE_RULES),
-            "replayed_shares": shares,
             "xla_like_ratio": like.latency_s / real.latency_s,
             "left_out_saving_share": plan.notes.get("left_out_saving_share", 0.0),
         }
         rows.append(row)
         print(
             f"{program.name:28} {row['xla_s'] * 1e6:10.1f} {row['bound_s'] * 1e6:10.1f}"
-            f" {row['above_bound']:7.2%} {row['replayed_share']:7.2%} {row['xla_like_ratio']:8.4f}",
+            f" {row['above_bound']:7.2%} {row['xla_like_ratio']:8.4f}",
             flush=True,
         )
     contested = sum(r["above_bound"] >= CONTESTED for r in rows)
     close = sum(abs(r["xla_like_ratio"] - 1) <= 0.03 for r in rows)
     print(f"contested (XLA's plan >= 3 % above the bound): {contested} of {len(rows)}")
     print(f"xla_like within 3 % of xla_compiled: {close} of {len(rows)}")
-    for key, rules in (("replayed_share", PLACE_RULES), ("simple_replayed_share", SIMPLE_RULES)):
-        kept = [row[key] for row in rows]
-        print(
-            f"replayed under the best of {len(rules)} place rules: 99 % of the saving on"
-            f" {sum(share >= 0.99 for share in kept)} of {len(rows)}, least {min(kept):.1%}"
-        )
     return rows
-
-
-def _replayed(program: Program, plan: Plan, place: str, saving: float) -> float:
-    """Share of the plan's saving that its replay under a place rule reaches."""
-    played = replay(program, plan, Rules(place=place)).plan("replay")
-    assert check(program, played) is None
-    result = simulate(program, played)
-    return (result.all_slow_s - result.latency_s) / saving if saving else 1.0
 
 
 def baselines(settings: Settings) -> Rows:

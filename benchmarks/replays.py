@@ -1,8 +1,7 @@
 """The section `replays`: the share of a plan's saving that its replay as moves reaches.
 
 The best plan known and XLA's are replayed, of every sample, every program that was held out and
-every large one. The moves are those that the agent plays; places may be looked up in the plan, or
-be chosen by looking ahead (`place` in the rows).
+every large one. Places are the plan's own.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan
 from engine.solvers import SOLVERS, solve
 
-REPAIRS = 200
-"""Tries of a replay that does not reach the plan's saving."""
 GOALS = {"best": (0.98, 0.95), "XLA": (0.99, 0.99)}
 """Share of the saving to reach on nine programs of ten, and on the others."""
 
@@ -68,7 +65,7 @@ def best_plan(entry: SampleEntry, program: Program) -> Plan | None:
 
 def _row(program: Program, kind: str, plan: Plan) -> Row:
     begun = time.perf_counter()
-    game = replay(program, plan, repairs=REPAIRS)
+    game = replay(program, plan)
     seconds = time.perf_counter() - begun
     played = game.plan("replay")
     assert check(program, played) is None
@@ -78,7 +75,6 @@ def _row(program: Program, kind: str, plan: Plan) -> Row:
         "plan": kind,
         "solver": plan.solver,
         "share": reached / saving if saving > 0 else 1.0,
-        "place": game.rules.place,
         "seconds": seconds,
         "commit": commit(),
     }

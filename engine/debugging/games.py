@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from engine.agent.trace_io import SearchTrace
-from engine.game.moves import COPY, DROP, KINDS, NO_COPY, SIMPLE_RULES, Rules
+from engine.game.moves import COPY, DROP, KINDS, NO_COPY, PLACE_RULES, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import immediate_reward
 from engine.program.model import Program
@@ -20,7 +20,7 @@ def traced_game(program: Program, trace: SearchTrace) -> ReferenceGame | None:
     Under the rules that the trace names, else under the place rule that gives these rewards.
     """
     named = trace.rules
-    for rules in [named] if named else [Rules(place=place) for place in SIMPLE_RULES]:
+    for rules in [named] if named else [Rules(place=place) for place in PLACE_RULES]:
         game = ReferenceGame(program, rules)
         if game.num_moves != trace.num_moves:
             return None

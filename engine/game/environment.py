@@ -71,14 +71,11 @@ class Environment:
 
         `prices`: a bound; its prices of memory and copies become part of the observation, which is
         zero there without one. Raises SolverError if the JAX game cannot hold the program,
-        ConfigError for rules with dead ends or ones that it does not have.
+        ConfigError for rules with dead ends.
         """
         self.program, self.rules = program, rules or Rules()
-        if self.rules.strict or self.rules.looks_ahead:
-            raise ConfigError(
-                "the environment has neither strict sinks nor places that look ahead;"
-                " leave both out of its rules"
-            )
+        if self.rules.strict:
+            raise ConfigError("the environment has no strict sinks; leave them out of its rules")
         self._encoded = encode(program, self.rules)
         self._known = features(program, self._encoded, prices)
         self.num_steps = int(self._encoded.num_moves)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from engine.game.moves import NEAR_TOUCH, Hoist, Move
+from engine.game.moves import Hoist, Move
 from engine.game.quantise import TICKS, Quantised, quantise
 from engine.program.model import TOP_LEVEL, Program, Touch
 
@@ -140,18 +140,12 @@ class _Builder:
         size = self.program.groups[group].size_bytes
         touches = self.program.touches_of_group[group]
         next_touch = self.program.touches[later[0]] if later else None
-        needed_until = time
-        for i in later:
-            if self.program.touches[i].time > needed_until + NEAR_TOUCH:
-                break
-            needed_until = self.program.touches[i].time
         return {
             "size_granules": self.numbers.size_granules[group],
             "work_ticks": min(
                 TICKS, self.numbers.ticks_up(size * self.program.multiplicity(level))
             ),
             "last_time": self.program.touches[touches[-1]].time,
-            "needed_until": needed_until,
             "next_time": next_touch.time if next_touch else self.program.num_slots + 1,
             "next_rank": self.ranks[later[0]] if later else -1,
         }

@@ -42,12 +42,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.errors import ConfigError
 from engine.program.model import TOP_LEVEL
 
 COPY, NO_COPY, DROP, COPY_OTHER, NO_COPY_OTHER = range(5)
 """The actions of a move. The last two place the group elsewhere: where the place rule says, if a
-place is planned, else at the other end, see `other_goes_high`."""
+place is planned, else at the other end, high where `goes_high` says low."""
 NUM_ACTIONS = 5
 KINDS = (COPY, NO_COPY, DROP, COPY, NO_COPY)
 """The kind of each action: the one that does the same in the first place."""
@@ -57,16 +56,11 @@ RULES_VERSION = 5
 """Version of the rules: in another one, recorded moves may end otherwise, or be forbidden."""
 ACTION_NAMES = ("Copy", "NoCopy", "Drop", "Copy other end", "NoCopy other end")
 BEST_FIT = "best_fit"
-SIMPLE_RULES = ("long_high", "two_ended", "first_fit", BEST_FIT)
-LOOK_AHEAD_RULES = ("support", "roomy")
-"""Place rules that ask how long things will be needed; the JAX game has the simple ones only."""
-PLACE_RULES = SIMPLE_RULES + LOOK_AHEAD_RULES
+PLACE_RULES = ("long_high", "two_ended", "first_fit", BEST_FIT)
 BIG_SHARE = 8
 """`two_ended` puts groups of at least 1/8 of the fast memory at the high end."""
 LONG_LIFE = 4
 """`long_high` puts groups that are touched again after more than 4 slots at the high end."""
-NEAR_TOUCH = 8
-"""Touches at most 8 slots apart are one need: see `Move.needed_until`."""
 
 FEW_BLOCKS, MANY_BLOCKS = 96, 192
 """Rows of the block table, by how many groups are in use at once: see `table_rows`."""
@@ -94,11 +88,6 @@ class Rules:
             raise ValueError(f"place rule {self.place!r} is none of {', '.join(PLACE_RULES)}")
         if (self.max_blocks is not None and self.max_blocks < 1) or self.look_back < 0:
             raise ValueError("max_blocks must be positive and look_back not negative")
-
-    @property
-    def looks_ahead(self) -> bool:
-        """Whether places depend on what comes later; the JAX game does not know such rules."""
-        return self.place not in SIMPLE_RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +132,6 @@ class Move:
     """First slot before which the touch is over; of a sink, its time."""
     last_time: int
     """Slot of the group's last touch."""
-    needed_until: int
-    """The group's last touch that is reached from here in steps of at most `NEAR_TOUCH` slots."""
     reads: bool
     writes: bool
     is_first: bool
@@ -190,28 +177,10 @@ def table_rows(rules: Rules, moves: Sequence[Move]) -> int:
 
 
 def goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
-    """Whether a simple place rule puts a newcomer at the high end of the highest gap.
-
-    Raises ConfigError for a rule that looks ahead: callers support only SIMPLE_RULES.
-    """
-    if rules.looks_ahead:
-        raise ConfigError(
-            f"place rule {rules.place!r} belongs to the plain-Python game; the JAX game takes"
-            f" {', '.join(SIMPLE_RULES)}"
-        )
+    """Whether the place rule puts a newcomer at the high end of the highest gap."""
     if rules.place == "two_ended":
         return move.size_granules * BIG_SHARE >= fast_granules
     return rules.place == "long_high" and lives_long(move)
-
-
-def other_goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
-    """Whether the other end is the high end of the highest gap, or the low end of the lowest.
-
-    The one that the place rule does not choose; of the rules that know more than two places, high.
-    """
-    if rules.looks_ahead:
-        return True
-    return not goes_high(rules, move, fast_granules)
 
 
 def lives_long(move: Move) -> bool:

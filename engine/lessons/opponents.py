@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.debugging.games import Continuation, finish, likewise
-from engine.game.moves import DROP, NUM_ACTIONS, Rules
+from engine.game.moves import DROP, NUM_ACTIONS, PLACE_RULES, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action, replay
 from engine.plan.model import Plan
@@ -61,14 +61,12 @@ def recorded(program: Program, rules: Rules, actions: Sequence[int]) -> Recorded
 
 def known_games(program: Program, plans: Sequence[Plan]) -> tuple[Rules, tuple[Recorded, ...]]:
     """Plans and `greedy` as games under one place rule, the best first; the rule is the best's."""
-    games = [replay(program, plan, may_look_up=False) for plan in plans]
-    best = max([_greedy(program), *games], key=lambda game: game.total_reward)
-    rules = best.rules
-    under_it = [
-        g if g.rules == rules else replay(program, plan, rules)
-        for g, plan in zip(games, plans, strict=True)
-    ]
-    played = {tuple(game.actions) for game in [*under_it, _greedy(program, rules)]}
+    under = {
+        rules: [_greedy(program, rules), *(replay(program, plan, rules) for plan in plans)]
+        for rules in (Rules(place=place) for place in PLACE_RULES)
+    }
+    rules = max(under, key=lambda rules: max(game.total_reward for game in under[rules]))
+    played = {tuple(game.actions) for game in under[rules]}
     records = [recorded(program, rules, actions) for actions in sorted(played)]
     return rules, tuple(sorted(records, key=lambda game: -game.total))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.game.moves import SIMPLE_RULES, Rules
+from engine.game.moves import PLACE_RULES, Rules
 from engine.game.observation.static import Wishes
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import follow_plan, replay
@@ -38,7 +38,7 @@ class Demonstrations:
 
 def demonstrate(
     program: Program,
-    places: Sequence[str] = SIMPLE_RULES,
+    places: Sequence[str] = PLACE_RULES,
     goes_on: Callable[[], bool] = lambda: True,
 ) -> tuple[Demonstrations, ...]:
     """Greedy play, and the re-implemented XLA heuristic replayed as moves.

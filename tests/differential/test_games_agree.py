@@ -12,7 +12,7 @@ import pytest
 
 from engine.game.jaxgame.encoding import EncodedProgram, Shape, common_shape, encode
 from engine.game.jaxgame.env import Record, play_with_backup, rollout, scripted
-from engine.game.moves import BEST_FIT, SIMPLE_RULES, Rules
+from engine.game.moves import BEST_FIT, PLACE_RULES, Rules
 from engine.game.notes import plan_from_actions
 from engine.game.quantise import TICKS, quantise
 from engine.game.reference.game import ReferenceGame
@@ -53,7 +53,7 @@ def rules_of(seed: int) -> Rules:
     return Rules(
         max_blocks=FEW_BLOCKS if seed % 8 < 4 else 96,
         look_back=9 if seed % 8 < 4 else 192,
-        place=SIMPLE_RULES[seed % len(SIMPLE_RULES)],
+        place=PLACE_RULES[seed % len(PLACE_RULES)],
         planned=tuple(sorted(stays)),
     )
 

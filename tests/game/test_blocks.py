@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.game.move_list import moves
-from engine.game.moves import LONG_LIFE, SIMPLE_RULES, Rules, goes_high
+from engine.game.moves import LONG_LIFE, PLACE_RULES, Rules, goes_high
 from engine.game.reference.blocks import OPEN, Block
 from engine.game.reference.placement import choose_offset, free_gaps
 from tests.game.tiny_programs import Buffer, program_of
@@ -27,7 +27,6 @@ def block(offset: int, size: int, busy: int = 0, end: int = OPEN) -> Block:
         level_end=9,
         work_ticks=0,
         next_rank=0,
-        needed_until=0,
     )
 
 
@@ -65,7 +64,7 @@ def test_who_goes_to_the_high_end() -> None:
     program = program_of([1] * 9, [big, long], fast_bytes=64)
     high = {
         rule: [goes_high(Rules(place=rule), move, 64) for move in moves(program) if move.is_first]
-        for rule in SIMPLE_RULES
+        for rule in PLACE_RULES
     }
     assert high == {
         "long_high": [False, True],

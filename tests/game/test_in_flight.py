@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.game.moves import COPY, DROP, NO_COPY, SIMPLE_RULES, Rules
+from engine.game.moves import COPY, DROP, NO_COPY, PLACE_RULES, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.program.model import Program, Region
@@ -27,7 +27,7 @@ def play_at_random(game: ReferenceGame, chance: random.Random) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_plans_of_random_games_can_be_carried_out(seed: int) -> None:
     program = random_program(seed, 40, loops=seed % 3 != 0)
-    rules = Rules(place=SIMPLE_RULES[seed % len(SIMPLE_RULES)], max_blocks=8 if seed % 2 else 96)
+    rules = Rules(place=PLACE_RULES[seed % len(PLACE_RULES)], max_blocks=8 if seed % 2 else 96)
     game = ReferenceGame(program, rules)
     play_at_random(game, random.Random(seed))
     plan = game.plan("random")

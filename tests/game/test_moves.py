@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from engine.errors import ConfigError
 from engine.game.jaxgame.encoding import encode
 from engine.game.move_list import moves
-from engine.game.moves import COPY, Rules, goes_high, table_rows
+from engine.game.moves import COPY, Rules, table_rows
 from engine.game.notes import planned_of
 from engine.game.quantise import TICKS, quantise
 from engine.game.reference.blocks import outermost_entered, slots_of_level
@@ -189,12 +188,6 @@ def test_a_program_with_much_in_use_at_once_has_a_longer_table(in_use: int, rows
     some = moves(program_of([5] * 4, [*used, later]))
     assert table_rows(Rules(), some) == rows
     assert table_rows(Rules(max_blocks=7), some) == 7
-
-
-def test_the_jax_game_names_the_place_rules_that_it_takes() -> None:
-    (move, *_) = moves(program_of([1] * 2, [Buffer(4, reads={1: 1}, is_input=True)]))
-    with pytest.raises(ConfigError, match=r"^place rule 'support' .* takes long_high, two_ended, "):
-        goes_high(Rules(place="support"), move, 16)
 
 
 @pytest.mark.parametrize(

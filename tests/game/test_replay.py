@@ -1,24 +1,21 @@
-"""Plans as moves: the end that a plan needs is found, and repairs help."""
+"""Plans as moves: in their own places, or at the end that they need."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
-from engine.game.moves import COPY_OTHER, DROP, NO_COPY_OTHER, Rules
+from engine.game.moves import COPY_OTHER, NO_COPY_OTHER, Rules
 from engine.game.notes import noted_rules, notes_of, plan_from_actions
 from engine.game.reference.game import ReferenceGame
-from engine.game.replay import Desired, Relaxation, replay
-from engine.plan.check import check
+from engine.game.replay import replay
 from engine.plan.io import load_plan
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
-from engine.solvers import solve
 from engine.solvers.baselines import play_randomly
 from tests.strategies import random_program
 
@@ -37,40 +34,18 @@ def test_a_plan_that_needs_both_ends_is_played_at_both() -> None:
     assert NO_COPY_OTHER in again.actions
 
 
-def test_repairs_never_end_worse_and_now_and_then_better() -> None:
-    gains = []
-    for seed in range(4):
-        program = random_program(seed, 60)
-        plan = solve("density", program)
-        plain, repaired = (replay(program, plan, Rules(), tries) for tries in (0, 40))
-        assert check(program, repaired.plan("repaired")) is None
-        assert repaired.total_reward >= plain.total_reward
-        gains.append(repaired.total_reward - plain.total_reward)
-    assert max(gains) > 1e-6
-
-
 def _best(name: str) -> tuple[Program, Plan]:
     entry = library.find_sample(name)
     assert entry.best_plan_path is not None
     return library.load_entry(entry), load_plan(entry.best_plan_path)
 
 
-@cache
-def _repaired(name: str) -> ReferenceGame:
-    """The best plan known, replayed with repairs."""
-    return replay(*_best(name), repairs=120)
-
-
 @pytest.mark.parametrize("name", ["llamadecode-v5e-b8", "llamadecode-v6e-b8"])
 def test_places_may_be_looked_up_in_the_plan(name: str) -> None:
-    """A weight of 48 MiB fits into the middle of a loop only where everything is at its place.
-
-    On v5e a tensor that was in its way is worth less than the weight, and so is what was waited
-    for during its copy: neither alone is worth leaving out.
-    """
+    """A weight of 48 MiB fits into the middle of a loop only where everything is at its place."""
     program, plan = _best(name)
     saved_s = program.all_slow_s - simulate(program, plan).latency_s
-    game = _repaired(name)
+    game = replay(program, plan)
     assert game.rules.planned
     assert game.total_reward * program.all_slow_s > 0.98 * saved_s
     noted = game.plan("replay", notes_of(game))
@@ -80,29 +55,10 @@ def test_places_may_be_looked_up_in_the_plan(name: str) -> None:
 
 
 def test_a_plan_that_notes_no_places_has_no_rules_of_its_own() -> None:
-    _, plan = _best("llamadecode-v5e-b8")
-    notes = notes_of(_repaired("llamadecode-v5e-b8"))
+    program, plan = _best("llamadecode-v5e-b8")
+    notes = notes_of(replay(program, plan))
     for planned in (None, 7, [], [[1, 2]], [[1, 2, "3"]], [[1, 2, True]]):
         assert noted_rules(replace(plan, notes=notes | {"planned": planned})) is None
-
-
-def test_what_bars_a_stay_of_the_plan_is_moved() -> None:
-    """A stall of a small tensor's write-back bars the copies of two weights of 48 MiB."""
-    program, plan = _best("llamadecode-v5e-b8")
-    plain, repaired = (replay(program, plan, Rules(), tries) for tries in (0, 40))
-    assert repaired.total_reward > 1.05 * plain.total_reward
-
-
-def test_relaxed_stays() -> None:
-    program = library.load_sample("teach-evict-and-return")
-    plan = solve("greedy", program)
-    desired, moves = Desired(program, plan), ReferenceGame(program).moves
-    wanted = [desired.action(move, None) for move in moves]
-    move = moves[next(n for n, action in enumerate(wanted) if action != DROP)]
-    without = desired.relaxed([(desired.key(move.group, move.time), Relaxation.DROPPED)])
-    assert without.action(move, None) == DROP
-    again = without.relaxed([(desired.key(move.group, move.time), None)])
-    assert [again.action(m, None) for m in moves] == wanted
 
 
 def test_random_games_of_both_ends_replay_with_them() -> None:

@@ -41,8 +41,7 @@ def test_a_lead_over_greedy_under_odd_rules_alone_is_none() -> None:
     """Under the strong game's place rule greedy may do worse than the opponent, who has the usual
     one.
     """
-    program = library.load_sample("lstm-v5e-b64-train")
-    rules = next(m for m in PIVOTAL if m.program == program.name).rules
+    program, rules = library.load_sample("lstm-v5e-b64-train"), Rules(place="two_ended")
     usual = greedy_game(program, Rules())
     likewise = recorded(program, rules, strong_at(program, rules, usual, ()).actions)
     assert likewise.total < usual.total

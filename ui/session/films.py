@@ -1,9 +1,8 @@
 """Films of plans, made once for all visitors: at once where that is quick, else in a job.
 
-How the game follows a plan is found by replays under one place rule after another, which takes most
-of a minute for thousands of moves. So it is recorded: for the plans that ship in a file beside them
-(`ui.session.record_films`), for others as the result of a job, which is kept. Played again as
-recorded, a film takes a second.
+To follow a plan of thousands of moves takes the game some seconds. So it is recorded: for the plans
+that ship in a file beside them (`ui.session.record_films`), for others as the result of a job,
+which is kept.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ class Block:
     `busy`: last slot in which it certainly must stand. `written`: slot of its last write; of a
     clean block, of its arrival. `level`: of its start; `level_end`: end of that level.
     `work_ticks`: of one copy of the group at that level. `next_rank`: `Move.rank` of the group's
-    next touch. `needed_until`: `Move.needed_until` of the group's last touch so far. `is_kept`: a
-    cross-program prefetch, which must be in its place again at the end of the program.
+    next touch. `is_kept`: a cross-program prefetch, which must be in its place again at the end of
+    the program.
     """
 
     group: int
@@ -43,18 +43,12 @@ class Block:
     level_end: int
     work_ticks: int
     next_rank: int
-    needed_until: int
     is_kept: bool = False
 
     @property
     def is_live(self) -> bool:
         """Whether it still holds its group's content."""
         return self.end == OPEN
-
-    @property
-    def standing_until(self) -> int:
-        """Last slot in which it stands or is known to be needed."""
-        return max(self.busy, self.needed_until) if self.is_live else self.end - 1
 
     def is_ghost(self, slot: int) -> bool:
         """Whether a newcomer that starts at `slot` may take its place."""

@@ -193,7 +193,6 @@ def _no_copy(state: State, move: Move, where: Where) -> Effect:
             is_dirty=block.is_dirty or move.writes,
             written=move.end - 1 if move.writes else block.written,
             next_rank=move.next_rank,
-            needed_until=move.needed_until,
         )
         return Effect(block=kept, saving_s=gain_s(state, move))
     if move.reads:
@@ -331,7 +330,6 @@ def new_block(state: State, move: Move, start: int, offset: int) -> Block:
         level_end=state.facts.program.level_end(move.level),
         work_ticks=move.work_ticks,
         next_rank=move.next_rank,
-        needed_until=move.needed_until,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.game.moves import ACTION_NAMES, DROP, KINDS, NO_COPY_OTHER, Move, other_goes_high
+from engine.game.moves import ACTION_NAMES, DROP, KINDS, NO_COPY_OTHER, Move, goes_high
 from engine.game.reference.blocks import Block, Booking, Effect, Reason, Refusal
 from engine.game.reference.game import ReferenceGame
 from engine.game.units import is_same, range_text, size_text, time_text, times_text
@@ -308,7 +308,7 @@ def end_text(game: ReferenceGame) -> str:
     """
     if game.facts.planned.offset(game.move) is not None:
         return "not as planned"
-    is_high = other_goes_high(game.rules, game.move, game.facts.numbers.fast_granules)
+    is_high = not goes_high(game.rules, game.move, game.facts.numbers.fast_granules)
     return "high end" if is_high else "low end"
 
 

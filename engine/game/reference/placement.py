@@ -1,31 +1,24 @@
 """Where a newcomer stands in the reference game, and the write-backs of the ghosts it displaces.
 
-`support` and `roomy` try the two ends of every free gap that is large enough. Addresses are
-granules. A *giant* is a group of more than half of what the scratch leaves: wherever it stands, it
-covers the middle, so a small tensor there keeps it out however much is free on both sides.
+Addresses are granules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache
 
 from engine.game.moves import (
     BEST_FIT,
-    NEAR_TOUCH,
     Move,
     goes_high,
-    lives_long,
-    other_goes_high,
 )
 from engine.game.quantise import TICKS
 from engine.game.reference.blocks import (
     FIRST_HORIZON,
     Block,
     Booking,
-    Facts,
     Reason,
     Refusal,
     State,
@@ -47,11 +40,9 @@ class Where(Enum):
 class Newcomer:
     """What wants a place: `size` granules in `[lowest, capacity)` from slot `start` on.
 
-    `time`: slot of its move. `rank`: of the touch that it serves, as in `Move`. `needed_until`:
-    last slot in which it is known to be needed. `is_long`: its group is touched again late enough
-    to belong at the high end. `is_lasting`: it may still stand where kept inputs come back.
-    `at_other_end`: not where the place rule says; `is_high`: that is at the high end (of rules that
-    look ahead: at the other end only).
+    `time`: slot of its move. `rank`: of the touch that it serves, as in `Move`. `is_lasting`: it
+    may still stand where kept inputs come back. `at_other_end`: not where the place rule says;
+    `is_high`: that is at the high end.
     """
 
     group: int
@@ -59,10 +50,8 @@ class Newcomer:
     rank: int
     size: int
     start: int
-    needed_until: int
     lowest: int
     capacity: int
-    is_long: bool
     is_lasting: bool
     at_other_end: bool = False
     is_high: bool = False
@@ -84,23 +73,17 @@ def _newcomer(
     state: State, move: Move, start: int, end: int, *, at_other_end: bool = False
 ) -> Newcomer:
     rules, capacity = state.facts.rules, state.facts.numbers.fast_granules
-    if at_other_end:
-        is_high = other_goes_high(rules, move, capacity)
-    else:
-        is_high = not rules.looks_ahead and goes_high(rules, move, capacity)
     return Newcomer(
         group=move.group,
         time=move.time,
         rank=move.rank,
         size=move.size_granules,
         start=start,
-        needed_until=max(end - 1, move.needed_until),
         lowest=lowest_offset(state, move, start),
         capacity=capacity,
-        is_long=lives_long(move),
         is_lasting=move.is_lasting,
         at_other_end=at_other_end,
-        is_high=is_high,
+        is_high=goes_high(rules, move, capacity) != at_other_end,
     )
 
 
@@ -130,104 +113,6 @@ def choose_offset(
     if is_best_fit:
         return min(fitting, key=lambda gap: gap[1] - gap[0])[0]
     return fitting[-1][1] - size if is_high else fitting[0][0]
-
-
-@dataclass(frozen=True, slots=True)
-class GiantTouch:
-    """A touch at slot `time` of a group of `size` granules, more than half of the memory."""
-
-    time: int
-    group: int
-    size: int
-
-
-@lru_cache(maxsize=8)
-def giant_touches(facts: Facts) -> tuple[GiantTouch, ...]:
-    """All touches of giants that fit into the fast memory, in time order."""
-    free = facts.numbers.fast_granules - max(facts.numbers.reserved, default=0)
-    return tuple(
-        GiantTouch(m.time, m.group, m.size_granules)
-        for m in facts.moves
-        if not m.is_sink and free < 2 * m.size_granules <= 2 * free
-    )
-
-
-def room_for_giants(newcomer: Newcomer, touches: Sequence[GiantTouch]) -> int:
-    """Granules to keep free beside the newcomer: those of the largest giant of another group.
-
-    Only giants count that are touched while the newcomer is needed, or soon after (their copy
-    begins before their touch), and that fit beside it. 0 if there is none.
-    """
-    rest = newcomer.capacity - newcomer.lowest - newcomer.size
-    return max(
-        (
-            t.size
-            for t in touches
-            if newcomer.start <= t.time <= newcomer.needed_until + NEAR_TOUCH
-            and t.group != newcomer.group
-            and t.size <= rest
-        ),
-        default=0,
-    )
-
-
-def supported_offset(
-    newcomer: Newcomer, obstacles: Sequence[Block], gaps: Sequence[Gap]
-) -> int | None:
-    """Beside the neighbour that is needed longest, up to as long as the newcomer itself.
-
-    A wall (the scratch, the end of memory) is needed for ever. Among equals: the highest offset
-    for a long life, else the lowest. None if no gap is large enough.
-    """
-    below: dict[int, int] = {}
-    above: dict[int, int] = {}
-    for block in obstacles:
-        end = block.offset + block.size
-        below[end] = max(below.get(end, 0), block.standing_until)
-        above[block.offset] = max(above.get(block.offset, 0), block.standing_until)
-    below[newcomer.lowest] = above[newcomer.capacity] = newcomer.needed_until
-
-    def cost(place: tuple[int, int]) -> tuple[int, int]:
-        offset, neighbour_until = place
-        missing = max(0, newcomer.needed_until - neighbour_until)
-        return missing, -offset if newcomer.is_long else offset
-
-    places = []
-    for low, high in gaps:
-        if high - low >= newcomer.size:
-            places += [(low, below[low]), (high - newcomer.size, above[high])]
-    return min(places, key=cost)[0] if places else None
-
-
-def roomiest_offset(
-    newcomer: Newcomer, obstacles: Sequence[Block], gaps: Sequence[Gap]
-) -> int | None:
-    """Where the widest stretch stays free of the newcomer and all that is needed as long as it.
-
-    Among equals the lowest offset. None if no gap is large enough.
-    """
-    lasting = [b for b in obstacles if b.standing_until >= newcomer.needed_until]
-    room = _room_left(free_gaps(lasting, newcomer.lowest, newcomer.capacity), newcomer.size)
-    offsets = [
-        offset
-        for low, high in gaps
-        if high - low >= newcomer.size
-        for offset in (low, high - newcomer.size)
-    ]
-    return min(offsets, key=lambda offset: (-room(offset), offset)) if offsets else None
-
-
-def _room_left(holes: Sequence[Gap], size: int) -> Callable[[int], int]:
-    """The widest of `holes` after `size` granules were put at an offset inside one of them."""
-
-    def room(offset: int) -> int:
-        rest = [
-            max(offset - low, high - offset - size) if low <= offset < high else high - low
-            for low, high in holes
-        ]
-        return max(rest)
-
-    return room
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,17 +153,13 @@ def find_place(
     where: Where,
     tries: Sequence[Try] = TRIES,
 ) -> Place | Refusal:
-    """A place for the newcomer `[start, end)`; under `support`, first above room for giants."""
+    """A place for the newcomer `[start, end)`."""
     if where is Where.PLAN:
         bar = bar_of_planned_place(state, move, start, end)
         return bar or clear_planned_place(state, move, start, end)
     if start < state.horizon:
         return Refusal(Reason.FORGOTTEN, start=state.horizon, end=end)
     newcomer = _newcomer(state, move, start, end, at_other_end=where is Where.OTHER)
-    for narrower in _above_room_for_giants(state, newcomer):
-        outcome = _in_tries(state, narrower, tries)
-        if isinstance(outcome, Place):
-            return outcome
     outcome = _in_tries(state, newcomer, tries)
     if isinstance(outcome, Refusal) and outcome.hole < newcomer.size:
         return replace(outcome, start=start, end=end)
@@ -318,14 +199,6 @@ def bar_of_planned_place(state: State, move: Move, start: int, end: int) -> Refu
     return Refusal(Reason.NO_PLACE, start=start, end=end, lowest=lowest)
 
 
-def _above_room_for_giants(state: State, newcomer: Newcomer) -> Iterator[Newcomer]:
-    """The newcomer, confined to addresses above room for giants."""
-    if state.facts.rules.place == "support" and not newcomer.at_other_end:
-        room = room_for_giants(newcomer, giant_touches(state.facts))
-        if room:
-            yield replace(newcomer, lowest=newcomer.lowest + room)
-
-
 def _others(state: State, newcomer: Newcomer) -> list[Block]:
     """All blocks but the group's own live one, which has left when it is copied in anew."""
     every = (*state.ended, *state.live.values())
@@ -348,30 +221,15 @@ def _solid_and_ghosts(
 def _in_tries(state: State, newcomer: Newcomer, tries: Sequence[Try]) -> Place | Refusal:
     """A place for the newcomer in some tries, each sparing fewer ghosts."""
     solid, ghosts = _solid_and_ghosts(newcomer, _others(state, newcomer))
-    yielding = ghosts
-    if state.facts.rules.looks_ahead:
-        stays = [b.is_dirty and not _fits_before(state, newcomer, b) for b in ghosts]
-        solid += [b for b, must_stay in zip(ghosts, stays, strict=True) if must_stay]
-        yielding = [b for b, must_stay in zip(ghosts, stays, strict=True) if not must_stay]
     refusal: Refusal | None = None
     for one in tries:
-        obstacles = solid + [b for b in yielding if one.spares(b, newcomer)]
+        obstacles = solid + [b for b in ghosts if one.spares(b, newcomer)]
         outcome = _try_place(state, newcomer, obstacles, ghosts, one.may_stall)
         if isinstance(outcome, Place):
             return outcome
         refusal = outcome
     assert refusal is not None
     return refusal
-
-
-def _fits_before(state: State, newcomer: Newcomer, block: Block) -> bool:
-    """Whether idle time is left to write the block back before the newcomer, levels apart."""
-    begin = max(
-        block.written + 1,
-        state.ledger.earliest_start(is_prefetch=False),
-        newcomer.time - state.facts.rules.look_back,
-    )
-    return sum(state.ledger.left[begin : newcomer.start]) >= block.work_ticks
 
 
 def _try_place(
@@ -425,12 +283,7 @@ def _choose(
     state: State, newcomer: Newcomer, obstacles: list[Block], gaps: list[Gap]
 ) -> int | None:
     """Where the newcomer goes, at the end asked for; None if no gap is large enough."""
-    place, at_rule = state.facts.rules.place, not newcomer.at_other_end
-    if at_rule and place == "support":
-        return supported_offset(newcomer, obstacles, gaps)
-    if at_rule and place == "roomy":
-        return roomiest_offset(newcomer, obstacles, gaps)
-    is_best_fit = at_rule and place == BEST_FIT
+    is_best_fit = state.facts.rules.place == BEST_FIT and not newcomer.at_other_end
     return choose_offset(gaps, newcomer.size, is_high=newcomer.is_high, is_best_fit=is_best_fit)
 
 

@@ -16,7 +16,7 @@ from engine.agent.trace_io import load_trace
 from engine.debugging.counterfactual import LOCAL, POLICY, SEARCH
 from engine.debugging.findings import VERSION, findings
 from engine.debugging.regret import study_of
-from engine.errors import ConfigError, SolverError
+from engine.errors import ConfigError
 from engine.game.moves import Rules
 from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
@@ -131,13 +131,6 @@ def test_unsearchable_orders_fail_with_a_reason(practised: OpenProgram, tmp_path
     folder = worked_on(tmp_path, thought_of(practised))
     with pytest.raises(ConfigError, match="does not search"):
         agent.search_again(folder, ordered(**again("policy", PRACTISED)), heard([]))
-
-
-def test_it_does_not_go_on_where_places_were_chosen_by_looking_ahead(tmp_path: Path) -> None:
-    save(library.load_sample("teach-prefetch"), tmp_path / agent.PROGRAM)
-    details = [("weights", FRESH), ("place", "support"), ("planned", "[]"), ("begun", "")]
-    with pytest.raises(SolverError, match="chosen by looking ahead"):
-        agent.play_on(tmp_path, {"details": details, "seed": 0}, lambda *_: None)
 
 
 @pytest.mark.timeout(1500)
