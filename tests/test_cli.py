@@ -176,6 +176,7 @@ def test_the_agent_solves_and_leaves_its_trace(
     assert found.tree_visits.shape[1] == CONFIG.search.num_simulations + 1
 
 
+@pytest.mark.nightly
 def test_two_settings_play_the_same_program(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -16,9 +16,10 @@ from engine.compiler.steering.flags_file import Flags, save_flags
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
+KERAS = "keras_model.py"
 TUNED = (
     "fsdp_step.py",
-    "keras_model.py",
+    KERAS,
     "optax_step.py",
     "plain_jax.py",
     "tensor_parallel_decode.py",
@@ -56,7 +57,10 @@ def test_every_script_is_tried() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {*TUNED, TRAINED}
 
 
-@pytest.mark.parametrize("name", TUNED)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.nightly if n == KERAS else ()) for n in TUNED],
+)
 def test_a_script_hands_its_function_over_and_shows_the_options(name: str) -> None:
     path = str(EXAMPLES / name)
     lines = said(sys.executable, "-c", WITH_A_SEARCH_THAT_KNOWS, path, "3").splitlines()
@@ -76,6 +80,7 @@ def test_a_program_is_started_with_the_options_in_its_environment(tmp_path: Path
     assert found == "--xla_some_knob=7 --xla_rules=overrides{first:true}\n"
 
 
+@pytest.mark.nightly
 def test_the_policy_learns_what_greedy_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
     script = runpy.run_path(str(EXAMPLES / TRAINED))
     program = mallocmuzero.load("teach-keep-or-drop")

@@ -76,6 +76,7 @@ def test_an_installed_command_calls_itself_by_its_name(installed: Path, tmp_path
     assert "python -m engine" not in usage
 
 
+@pytest.mark.nightly
 def test_a_solver_of_another_package_is_taken_by_name(installed: Path, tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     flags = ["--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path]

@@ -59,8 +59,12 @@ def played(
 
 @pytest.mark.parametrize(
     "config",
-    [CONFIG.search, REAL_RULES, SearchConfig(POLICY_ONLY), CLASSIC_MUZERO],
-    ids=["learned", "simulator", "policy", "learned-muzero"],
+    [
+        pytest.param(CONFIG.search, id="learned"),
+        pytest.param(REAL_RULES, id="simulator", marks=pytest.mark.nightly),
+        pytest.param(SearchConfig(POLICY_ONLY), id="policy"),
+        pytest.param(CLASSIC_MUZERO, id="learned-muzero", marks=pytest.mark.nightly),
+    ],
 )
 def test_only_legal_actions_are_chosen(config: SearchConfig) -> None:
     # That of the real rules is compiled once for all files.
@@ -89,6 +93,7 @@ def test_without_noise_the_key_does_not_matter(workload: Workload) -> None:
     assert np.allclose(first.policy, second.policy)
 
 
+@pytest.mark.nightly
 def test_the_real_rules_find_the_best_single_move(workload: Workload) -> None:
     """With values of zero, one step of the real rules must prefer the larger reward."""
     reference = ReferenceGame(workload.program, workload.rules)

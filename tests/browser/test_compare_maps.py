@@ -56,6 +56,7 @@ def window(page: Page) -> list[float]:
     return pages.window(page.locator(".sheet"))
 
 
+@pytest.mark.nightly
 def test_both_plans_are_drawn_in_both_themes(page: Page) -> None:
     assert_are_drawn(page)
     assert page.locator(".sheet h4 b").all_inner_texts() == ["xla_compiled", "greedy"]
@@ -254,6 +255,7 @@ def test_the_camera_covers_no_label_and_every_solver_is_seen(browser: Browser, s
     page.close()
 
 
+@pytest.mark.nightly
 def test_plans_that_were_made_survive_a_reload(browser: Browser, server: str) -> None:
     context = browser.new_context(viewport=SIZE)
     page = context.new_page()

@@ -115,6 +115,7 @@ def test_a_forced_action_is_answered_beside_the_original(opened: tuple[Page, lis
     assert errors == []
 
 
+@pytest.mark.nightly
 def test_both_themes_and_widths(opened: tuple[Page, list[str]]) -> None:
     page, errors = opened
     assert faults(page) == []

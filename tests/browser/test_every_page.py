@@ -89,6 +89,9 @@ CASES = {
     "words": Case("words", "", ".st-key-term input"),
 }
 
+PUSHED = ("start", "learn", "a challenge", "programs", "play", "search", "debug", "layouts")
+"""The pages that each push looks at; the night looks at all."""
+
 
 def complaints(page: Page) -> list[str]:
     """What the page will have complained of on the console."""
@@ -127,7 +130,10 @@ def tab_to(page: Page, selector: str) -> None:
     pytest.fail(f"Tab does not lead to {selector}, but to {stops}")
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=() if n in PUSHED else pytest.mark.nightly) for n in CASES],
+)
 def test_a_page_in_both_themes_and_widths_by_keyboard(
     browser: Browser, server: str, name: str
 ) -> None:
@@ -153,6 +159,7 @@ def test_a_page_in_both_themes_and_widths_by_keyboard(
     page.close()
 
 
+@pytest.mark.nightly
 def test_the_theme_is_chosen_in_the_menu(browser: Browser, server: str) -> None:
     page = browser.new_page(viewport=SIZE, color_scheme="light")
     show(page, server, "words")

@@ -49,6 +49,7 @@ def assert_nothing_struck(page: Page) -> None:
     assert_no_error(page)
 
 
+@pytest.mark.nightly
 @pytest.mark.browser
 def test_names_in_an_upload_are_only_shown(browser: Browser, server: str) -> None:
     page = browser.new_page(viewport=SIZE)

@@ -104,6 +104,7 @@ def test_three_lessons_in_a_row_by_next_answer_at_once(browser: Browser, server:
     page.close()
 
 
+@pytest.mark.nightly
 def test_both_themes_and_a_hint_without_errors(browser: Browser, server: str) -> None:
     page = browser.new_page(viewport=SIZE)
     errors: list[str] = []

@@ -43,6 +43,7 @@ def window(page: Page) -> list[float]:
     return pages.window(page.locator(".map"))
 
 
+@pytest.mark.nightly
 def test_draws_in_both_themes(opened: tuple[Page, Traffic]) -> None:
     page, _ = opened
     assert_is_drawn(page)

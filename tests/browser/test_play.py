@@ -219,6 +219,7 @@ def test_the_help_lists_the_keys(page: Page) -> None:
     assert eventually(lambda: not page.locator(".help").is_visible())
 
 
+@pytest.mark.nightly
 def test_the_figures_stay_while_stepping_and_playing(own: Page) -> None:
     figures = own.locator(".figures", has=own.locator("b"))
     before = figures.inner_text()
@@ -237,6 +238,7 @@ def test_the_figures_stay_while_stepping_and_playing(own: Page) -> None:
     assert "valid" in figures.inner_text()
 
 
+@pytest.mark.nightly
 def test_nothing_jumps_while_stepping(own: Page) -> None:
     spots = ".stage, .legend, .pane, .turn .line, .turn .stake, .turn .choice"
     first = own.locator(spots).evaluate_all(PLACES)
@@ -293,6 +295,7 @@ def test_shift_plays_the_other_end(own: Page) -> None:
     assert eventually(lambda: number(own, "move") > move)
 
 
+@pytest.mark.nightly
 def test_a_player_finishes_and_the_plan_comes_back(own: Page) -> None:
     go_to_a_choice(own)
     before = plan(own)
@@ -308,6 +311,7 @@ def test_a_player_finishes_and_the_plan_comes_back(own: Page) -> None:
     assert len(variations(own)) >= 2
 
 
+@pytest.mark.nightly
 def test_playing_on_sends_little(own: Page) -> None:
     go_to_a_choice(own)
     press(own, legal_key(own, is_chosen=False))
@@ -347,6 +351,7 @@ def test_a_copied_link_restores_the_view(browser: Browser, server: str, own: Pag
     there.close()
 
 
+@pytest.mark.nightly
 def test_scrubbing_and_the_curve_send_nothing_until_the_hand_rests(own: Page) -> None:
     traffic = Traffic(own)
     own.reload()

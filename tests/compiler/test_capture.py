@@ -77,6 +77,7 @@ def how(folder: Path, is_offline: bool = False) -> Capturing:
     )
 
 
+@pytest.mark.nightly
 def test_a_program_of_a_user_keeps_its_source_and_goes_on_where_it_stopped(
     tmp_path: Path, compiler: Interrupted
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_program_can_be_worked_with_after_two_compiles(
     assert written[-1].accesses == program.accesses
 
 
+@pytest.mark.nightly
 def test_how_many_compiles_there_may_be_is_said_also_where_the_first_did_not_do(
     tmp_path: Path, compiler: Interrupted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +128,7 @@ def test_how_many_compiles_there_may_be_is_said_also_where_the_first_did_not_do(
     assert all(one["compiles"] <= one["of"] for one in refining)
 
 
+@pytest.mark.nightly
 def test_captures_under_other_flags_learn_nothing_from_each_other(
     tmp_path: Path, compiler: Interrupted
 ) -> None:

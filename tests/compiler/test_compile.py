@@ -133,6 +133,7 @@ def test_what_cannot_be_compiled_is_said_before_a_child_starts() -> None:
         compile_full(b"0" * (64 * 2**20 + 1), V5E)
 
 
+@pytest.mark.nightly
 @pytest.mark.compiler
 def test_a_whole_compile_and_an_early_stop_place_alike() -> None:
     early, full = compile_early(small(), V5E), compile_full(small(), V5E)

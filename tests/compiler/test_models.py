@@ -108,7 +108,7 @@ Path(sys.argv[1]).write_bytes(sample_source(Sample("xception", "tpu-v5e", 1))[0]
 """
 
 
-@pytest.mark.parametrize("code", [EXPORTING, BUILDING])
+@pytest.mark.parametrize("code", [EXPORTING, pytest.param(BUILDING, marks=pytest.mark.nightly)])
 def test_a_program_is_exported_without_touching_the_callers_environment(
     tmp_path: Path, code: str
 ) -> None:

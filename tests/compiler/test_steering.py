@@ -151,6 +151,7 @@ def test_options_that_abort_the_compiler_are_named_in_one_line(
     assert "with the options xla_tpu_preferred_prefetch_overrides=" in error
 
 
+@pytest.mark.nightly
 def test_early_stops_tell_placements_and_reasons_without_cycles(
     session: CompileSession, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,6 +181,7 @@ def test_the_environment_steers_like_the_options(
     assert found.buffers == session.answers.early(STEERED).buffers
 
 
+@pytest.mark.nightly
 def test_the_explorers_job_verifies_a_plan_and_brings_the_compiled_one(
     session: CompileSession, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

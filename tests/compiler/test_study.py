@@ -58,6 +58,7 @@ def study(compiler: TinyCompiler, said: list[str]) -> Study:
     )
 
 
+@pytest.mark.nightly
 def test_in_the_end_our_own_plans_are_predicted() -> None:
     compiler, said = TinyCompiler(), []
     done = study(compiler, said)
@@ -162,6 +163,7 @@ def test_a_study_ends_though_every_whole_compile_fails() -> None:
     assert sum("it aborted" in line for line in said) == 5
 
 
+@pytest.mark.nightly
 def test_a_study_goes_on_where_it_stopped() -> None:
     first = TinyCompiler()
     begun = study(first, []).run(3)

@@ -175,6 +175,7 @@ def test_nothing_better_is_no_answer_but_the_default(program: Program, plan: Pla
     assert run.best is None
 
 
+@pytest.mark.nightly
 def test_an_abort_costs_a_candidate_and_no_more(program: Program, plan: Plan) -> None:
     told: list[str] = []
 

@@ -72,6 +72,7 @@ def test_the_compilers_plan_is_valid_on_refitted_costs(sample: tuple[Program, Pr
     assert fresh.all_slow_s == pytest.approx(program.all_slow_s, rel=1e-9)
 
 
+@pytest.mark.nightly
 def test_the_command_says_how_well_costs_predict_and_writes_the_program(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

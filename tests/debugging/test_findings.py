@@ -205,6 +205,7 @@ def test_drift_is_nothing_where_the_model_is_right_and_the_error_where_it_is_not
     assert not drift_by_move_us(replace(right, imagined_reward=none, imagined_value=none)).any()
 
 
+@pytest.mark.nightly
 def test_a_random_game_has_findings_of_both_kinds_of_punishment() -> None:
     chance, program = random.Random(0), random_program(2, 60)
     game = ReferenceGame(program)

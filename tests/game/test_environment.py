@@ -60,6 +60,7 @@ def state_of(states: EnvState, move: int, game: int) -> EnvState:
     return jax.tree.map(lambda leaf: leaf[move, game], states)
 
 
+@pytest.mark.nightly
 def test_games_are_those_of_the_plain_rules(
     program: Program, env: Environment, played: tuple[np.ndarray, EnvState]
 ) -> None:

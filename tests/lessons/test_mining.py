@@ -84,6 +84,7 @@ def test_polishing_never_makes_worse_and_leaves_the_beginning_alone() -> None:
     assert recorded(program, start.rules, found.actions).total == pytest.approx(found.total_reward)
 
 
+@pytest.mark.nightly
 def test_a_rival_that_is_better_becomes_the_strong_game(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Polish, "run", lambda polish, tries: polish.game)
     names = [lesson.name for lesson in SHELF.lessons if not lesson.rules.strict]
@@ -219,6 +220,7 @@ def test_a_game_of_another_program_is_refused() -> None:
         stale.strong(board(NAMES[0]))
 
 
+@pytest.mark.nightly
 def test_the_command_goes_on_where_it_was(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

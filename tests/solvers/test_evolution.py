@@ -97,6 +97,7 @@ def test_stale_populations_begin_again_and_nothing_is_lost(
     assert search.champions[2].ticks >= max(one.ticks for one in search.champions[:2])
 
 
+@pytest.mark.nightly
 def test_islands_play_by_their_rules_and_the_best_one_leads(program: Program) -> None:
     islands = settle(program, 0, [some.rules for some in shown(program, ALL_RULES_FROM_S)])
     assert len({island.rules.place for island in islands.islands}) == 4

@@ -69,6 +69,7 @@ def test_on_one_core_it_is_local_for_the_whole_time(
     assert budget.seed == 7 and 55.0 < budget.seconds <= 60.0
 
 
+@pytest.mark.nightly
 def test_on_two_cores_a_search_with_another_seed_stands_beside_it(program: Program) -> None:
     """The other search is told to end once it has answered; only it can be better than density."""
     asked: list[Budget] = []

@@ -25,6 +25,7 @@ NAMES = ("teach-prefetch", "teach-keep-or-drop")
 SOLVERS = ("greedy", "all_slow")
 
 
+@pytest.mark.nightly
 def test_a_cluster_says_what_this_process_says() -> None:
     """A real one, of this machine alone; what cannot be compared does not end the rest."""
     code = f"""

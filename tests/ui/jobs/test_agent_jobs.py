@@ -109,6 +109,7 @@ def again(model: str, weights: str) -> dict[str, object]:
     }
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(1500)
 def test_another_search_reaches_the_open_program(
     practised: OpenProgram, workshop: Workshop
@@ -176,6 +177,7 @@ def ordered(**details: object) -> dict[str, Any]:
     return {"seconds": 1.0, "seed": 0, "details": list(details.items())}
 
 
+@pytest.mark.nightly
 def test_a_whole_game_is_searched_again_with_other_settings(
     practised: OpenProgram, tmp_path: Path
 ) -> None:
@@ -191,6 +193,7 @@ def test_a_whole_game_is_searched_again_with_other_settings(
     assert any(f"of {again.num_moves}" in word for word in words)
 
 
+@pytest.mark.nightly
 def test_a_forced_action_is_played_on_by_all(practised: OpenProgram, tmp_path: Path) -> None:
     thought, words = thought_of(practised), list[str]()
     trace = thought.trace
@@ -211,6 +214,7 @@ def test_a_forced_action_is_played_on_by_all(practised: OpenProgram, tmp_path: P
     assert {row["original_s"] for row in rows} == {original_s}
 
 
+@pytest.mark.nightly
 def test_two_agents_play_several_programs(practised: OpenProgram, tmp_path: Path) -> None:
     thought, words = thought_of(practised), list[str]()
     folder = worked_on(tmp_path, thought)

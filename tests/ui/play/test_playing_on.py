@@ -97,6 +97,7 @@ def test_a_failed_request_says_why() -> None:
     assert any("no luck" in item.text for item in session_of(at).news.items())
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(1500)
 def test_the_agent_plays_on_and_what_it_thought_is_seen() -> None:
     at = opened(PROGRAM)

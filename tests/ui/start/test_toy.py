@@ -30,6 +30,7 @@ def test_captions_name_the_tensor_of_their_move() -> None:
         assert value in words, caption
 
 
+@pytest.mark.nightly
 def test_no_game_is_better() -> None:
     found = toy()
     best = 0.0
