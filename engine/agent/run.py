@@ -39,8 +39,8 @@ DIGITS = 4
 """Behind the point, in the curve: of points and losses."""
 _COLUMNS = ("action", "policy", "value", "reward")
 _SEEN = "is_seen"
-_SWEEP = ("next", "judged", "is_over", "is_changed", "before", "taken", "advantages")
-_VERSION = 8
+_SWEEP = ("next", "judged", "is_over", "is_changed", "before", "taken", "advantages", "stage")
+_VERSION = 9
 """Of what a state holds."""
 
 

@@ -30,8 +30,9 @@ from engine.game.move_list import moves
 from engine.game.moves import DROP
 from engine.game.observation.static import NO_WISH
 
-AHEAD = 8
-"""Chunks after the last deviation of a batch, by which it is seen which is ahead."""
+AHEAD = (2, 4, 8)
+"""Chunks after the last deviation of a batch, by which it is seen which is ahead: in the first pass
+over a game, the second, and from the third on. A pass is quicker the less it looks ahead."""
 LEAST = 1e-4
 """Points that count as better; below is the rounding of sums."""
 SHARP = 0.05
@@ -65,6 +66,7 @@ class Sweep:
     deviation; where it is `FREE` the prior decides. `advantages` `[L, A]`: points that each
     deviation is worth, as far as was looked ahead; NaN where it is not known.
     `before`: the best score of the games with which passes began; `is_changed`: in this pass.
+    `stage`: how far is looked ahead, see `AHEAD`; at once as far as ever where that is the game.
     """
 
     game: Game
@@ -72,6 +74,7 @@ class Sweep:
     judged: int = 0
     is_over: bool = False
     is_changed: bool = False
+    stage: int = field(init=False)
     before: float = field(init=False)
     taken: NDArray[np.int32] = field(init=False)
     advantages: Floats = field(init=False)
@@ -80,6 +83,7 @@ class Sweep:
     def __post_init__(self, is_of_prior: bool) -> None:
         """Nothing is known yet; `is_of_prior`: the game is what the prior chooses without noise."""
         self.before = self.game.score
+        self.stage = 0 if len(self.game.action) > AHEAD[-1] * CHUNK else len(AHEAD) - 1
         self.taken = np.full_like(self.game.action, FREE) if is_of_prior else self.game.action
         self.advantages = np.full(self.game.legal.shape, np.nan, np.float32)
 
@@ -100,15 +104,23 @@ class Sweep:
         if not len(ahead) and self.is_whole:
             self._pass(others.size)
             ahead = cells
-            # Looking ahead is not looking to the end: a pass may have been for nothing.
+            # Looking ahead is not looking to the end: a pass may have been for nothing, or worse.
             is_futile = self.is_changed and self.game.score <= self.before + LEAST
-            self.is_over = not len(cells) or is_futile
+            is_worse = is_futile and self.game.score < self.before - LEAST
+            self.is_over = not len(cells) or is_worse or (not self.look_further() and is_futile)
             self.before, self.is_changed = max(self.before, self.game.score), False
         self.is_over |= self.is_whole and self.judged >= others.size
         if self.is_over:
             self.before = max(self.before, self.game.score)
             return []
         return [divmod(int(cell), others.shape[1]) for cell in ahead[:most]]
+
+    def look_further(self) -> bool:
+        """Look further ahead from now on, and judge all anew; False where it is the most."""
+        if self.stage == len(AHEAD) - 1:
+            return False
+        self.stage, self.judged = self.stage + 1, 0
+        return True
 
     def take(self, tried: Sequence[Deviation], found: Found) -> None:
         """Go on from the best of the games that were played: the own one, or one of `tried`."""
@@ -179,10 +191,10 @@ def play_deviations(
 ) -> Found | None:
     """The sweep's game, and its deviations, each from the first move on; fewer than `B` of them.
 
-    All are played `AHEAD` chunks past the last deviation, or past what is known of the game where
-    there is none, or to the end. Where they are not, what the next touches save of all that the
-    game then has in fast memory, and a deviation has not, is lost to that, `[N]`. None if `go_on`,
-    asked between chunks, says no.
+    All are played as far as the sweep looks `AHEAD` past the last deviation, or past what is known
+    of the game where there is none, or to the end. Where they are not, what the next touches save
+    of all that the game then has in fast memory, and a deviation has not, is lost to that, `[N]`.
+    None if `go_on`, asked between chunks, says no.
     """
     game, together = sweep.game, config.self_play.games
     known, length = len(game.action), workload.num_moves
@@ -193,7 +205,7 @@ def play_deviations(
     for lane, (move, action) in enumerate(tried, 1):
         script[move - start, lane] = action
         script[move - start + 1 :, lane] = sweep.taken[move + 1 :]
-    enough = furthest + 1 - start + AHEAD * CHUNK
+    enough = furthest + 1 - start + AHEAD[sweep.stage] * CHUNK
     played = play_script(
         params,
         workload,

@@ -226,7 +226,7 @@ class Trainer:
             return None
         before, (best, taken) = sweep.before, max(played, key=lambda one: one[0].score)
         sweep.restart(best, taken)
-        if best.score <= before + LEAST:
+        if best.score <= before + LEAST and not sweep.look_further():
             sweep.is_over, sweep.before = True, before
         games = [game for game, _ in played]
         workload.replay.add_best(games)

@@ -154,7 +154,7 @@ def test_a_sweep_ends_where_no_deviation_improves(name: str) -> None:
 
 def test_what_follows_an_improvement_is_played_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the program were much longer than what is looked ahead."""
-    monkeypatch.setattr(sweeps, "AHEAD", 0)
+    monkeypatch.setattr(sweeps, "AHEAD", (0,))
     trainer = begun(TWO_CHUNKS)
     workload, sweep = trainer.workloads[0], trainer.sweeps[0]
     assert sweep is not None
@@ -176,10 +176,30 @@ def test_what_follows_an_improvement_is_played_bit_by_bit(monkeypatch: pytest.Mo
     assert sweep.before > before
 
 
+def test_a_sweep_ends_once_it_has_looked_as_far_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeps, "AHEAD", (0, 1))
+    trainer = begun(TWO_CHUNKS)
+    first = trainer.sweeps[0]
+    assert first is not None
+    assert first.stage == 0
+    sweep, stages = swept(trainer), len(sweeps.AHEAD)
+    assert sweep.stage == stages - 1
+    assert not sweep.look_further()
+    # With a chunk ahead a game of two chunks is played to its end.
+    again = Sweep(sweep.game)
+    again.stage, again.taken = sweep.stage, sweep.taken
+    while tried := again.upcoming(CONFIG.self_play.games - 1):
+        played = play_deviations(trainer.params, trainer.workloads[0], again, tried, SWEEPING)
+        assert played is not None
+        assert played.length == trainer.workloads[0].num_moves
+        assert (played.scores <= sweep.game.score + LEAST).all()
+        again.take(tried, played)
+
+
 def test_what_a_deviation_no_longer_holds_counts_against_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sweeps, "AHEAD", 0)
+    monkeypatch.setattr(sweeps, "AHEAD", (0,))
     trainer = begun(TWO_CHUNKS)
     workload, sweep = trainer.workloads[0], trainer.sweeps[0]
     assert sweep is not None
@@ -260,7 +280,7 @@ def test_what_turns_out_worse_in_the_end_is_not_gone_on_from() -> None:
 
 
 def test_a_game_that_is_under_way_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweeps, "AHEAD", 0)
+    monkeypatch.setattr(sweeps, "AHEAD", (0,))
     trainer = begun(TWO_CHUNKS)
     sweep = trainer.sweeps[0]
     assert sweep is not None
