@@ -17,7 +17,8 @@ function readPalette(host) {
   }
   for (const name of ["blue", "green", "orange", "yellow", "violet", "red", "gray"])
     palette[name] = read(`${name}-color`);
-  palette.kinds = [palette.blue, palette.green, palette.orange, palette.violet];
+  // Not orange: that is slow memory.
+  palette.kinds = [palette.blue, palette.green, palette.yellow, palette.violet];
   palette.ink = "#ffffff";
   return palette;
 }

@@ -10,10 +10,11 @@ import streamlit as st
 from streamlit.elements.arrow import DataframeState
 from streamlit.elements.lib.column_types import ColumnConfig
 
-from ui.components.units import decimal_text
+from ui.components.units import decimal_text, share_text
 
 _ROW_PX = 35
 _FEW, _MANY = 10, 1000
+_SHARE = "percent"
 NOT_OBSERVED = st.column_config.NumberColumn(
     "Not observed",
     width=104,
@@ -28,18 +29,23 @@ def show_table(
 ) -> DataframeState:
     """Show a table, its numbers as everywhere; `settings`: of `st.dataframe`.
 
-    A column whose configuration has a format of its own keeps it.
+    A column whose configuration has a format of its own keeps it; a `percent` is written like all
+    shares.
     """
-    kinds: dict[str, Any] = {name: about["type_config"] for name, about in columns.items()}
-    own = {name for name, kind in kinds.items() if kind and kind.get("format")}
+    kinds: dict[str, Any] = {name: about["type_config"] or {} for name, about in columns.items()}
+    shares = {name for name, kind in kinds.items() if kind.get("format") == _SHARE}
+    own = {name for name, kind in kinds.items() if kind.get("format")} - shares
     formats: dict[Any, str | Callable[[Any], str] | None] = {
-        name: _format_of(table[name])
+        name: share_text if name in shares else _format_of(table[name])
         for name in table.columns
         if name not in own and pd.api.types.is_numeric_dtype(table[name].dtype)
     }
+    configured: dict[str, Any] = dict(columns)
+    for name in shares:
+        configured[name] = {**columns[name], "type_config": {**kinds[name], "format": None}}
     shown = table.style.format(formats, na_rep="–")
     state: DataframeState = st.dataframe(
-        shown, hide_index=True, column_config=dict(columns), placeholder="–", **settings
+        shown, hide_index=True, column_config=configured, placeholder="–", **settings
     )
     return state
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from engine.game import units
@@ -19,11 +20,13 @@ __all__ = [
     "range_text",
     "share_text",
     "size_text",
+    "tied_text",
     "time_text",
     "times_text",
     "unobserved_text",
 ]
 _GAP = "\N{NO-BREAK SPACE}"
+_QUANTITY = re.compile(r"(\d) (ns|µs|ms|s|B|KiB|MiB|GiB|%)(?!\w)")
 
 
 def size_text(num_bytes: float) -> str:
@@ -72,6 +75,11 @@ def share_text(share: float, decimals: int = 1) -> str:
 def address_text(offset: int) -> str:
     """A byte address of the fast memory, hexadecimal."""
     return f"0x{offset:x}"
+
+
+def tied_text(text: str) -> str:
+    """A sentence whose quantities are tied to their units."""
+    return _QUANTITY.sub(rf"\1{_GAP}\2", text)
 
 
 def _tied(text: str) -> str:

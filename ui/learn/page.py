@@ -129,8 +129,8 @@ def _count(learning: Learning, lessons: Catalogue) -> None:
     done = len(names & learning.progress.done)
     stars = sum(n for name, n in learning.progress.stars.items() if name in names)
     st.caption(
-        f"{done} of {len(names)} lessons done, {stars} of {3 * len(names)} stars. Lines lead from a"
-        " lesson to those that it opens; you may open any, but dashed ones build on others."
+        f"{done} of {len(names)} lessons done, {stars} of {3 * len(names)} stars. A lesson opens"
+        " those that build on it; you may begin with any, also with dashed ones."
     )
 
 

@@ -18,6 +18,8 @@ from ui.components.markdown import code
 from ui.components.names import instruction_name, tensor_name
 from ui.components.units import address_text, count_text, share_text, time_text, times_text
 
+_SMALL = 0.01
+"""Share below which one more decimal is shown."""
 _ABOUT = {
     Change.MEMORY: "fast in one, slow in the other",
     Change.SOURCE: "served another way",
@@ -35,7 +37,8 @@ def summary(names: tuple[str, str], latencies_s: tuple[float, float], unmeasured
     if abs(difference_s) < 1e-6 * latencies_s[0]:
         return f"**{names[1]}** and **{names[0]}** take the same time, {time_text(latencies_s[0])}."
     word = "faster" if difference_s < 0 else "slower"
-    share = share_text(abs(difference_s) / latencies_s[0])
+    change = abs(difference_s) / latencies_s[0]
+    share = share_text(change, 1 if change >= _SMALL else 2)
     gap = f"**{time_text(abs(difference_s))}** ({share})"
     loser, winner = names if difference_s < 0 else names[::-1]
     caveat = f" No win for **{winner}**: XLA's plan was read in part only."

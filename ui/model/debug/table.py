@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -75,9 +76,9 @@ class Filter:
 
 
 def counts_text(findings: Iterable[Finding]) -> str:
-    """How many findings each class has, as `2 ?? · 5 ? · 9 ?!`."""
-    names = [finding.verdict for finding in findings]
-    return " · ".join(f"{names.count(name)} {name}" for name in CLASSES)
+    """How many findings each class has, as `2 ?? · 9 ?!`, of those with any; else `none`."""
+    counts = Counter(finding.verdict for finding in findings)
+    return " · ".join(f"{counts[name]} {name}" for name in CLASSES if counts[name]) or "none"
 
 
 COLUMNS = (

@@ -23,6 +23,7 @@ from ui.components.units import (
     range_text,
     share_text,
     size_text,
+    tied_text,
     time_text,
     times_text,
 )
@@ -214,7 +215,8 @@ def _choice(game: ReferenceGame, action: int, opinion: Opinion | None) -> Choice
     if opinion is not None and why.is_legal:
         visits = share_text(opinion.visits[action])
         thought = f"agent: {share_text(opinion.prior[action])} prior, {visits} of its visits"
-    return Choice(action, name, why.is_legal, why.reason, gain, bool(why.blockers), thought)
+    text = tied_text(why.reason)
+    return Choice(action, name, why.is_legal, text, gain, bool(why.blockers), thought)
 
 
 def room_text(game: ReferenceGame) -> str:

@@ -78,7 +78,7 @@ class Recording:
         """The game and its other search, read. Raises CheckpointError where they are not of one
         game of this program.
         """
-        facts = {"weights": self.weights, "recorded": self.digest}
+        facts = {"weights": self.weights, "recorded": self.digest, "games": 1}
         thought = Thought.of_game(NAME, self.plan, {TRACE: self.game}, facts)
         second = Second(thought.identity, trace_from_bytes(self.second, NAME), facts)
         traces = (thought.trace, second.trace)
