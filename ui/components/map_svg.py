@@ -14,7 +14,7 @@ from engine.program.model import Program
 from ui.components.names import KIND_NAMES, kind_of_stay, tensor_name
 from ui.components.units import size_text, time_text
 
-COLOURS = ("#3f7fd9", "#2a9d80", "#e08a2c", "#8b5cc7")
+COLOURS = ("#3f7fd9", "#2a9d80", "#cf5c9a", "#8b5cc7")
 """Colours by kind, as `ui.components.names` numbers the kinds."""
 
 _SCRATCH = "#8a94a3"

@@ -1,5 +1,7 @@
 // Colours from the theme's --st-* variables; patterns for what is not a tensor at rest.
 
+// Tensors that the program hands out: the theme has no colour that means nothing else.
+const OUTPUT = "#cf5c9a";
 const GHOSTS = { copy: "blue", nocopy: "green", drop: "red" };
 
 function readPalette(host) {
@@ -17,8 +19,7 @@ function readPalette(host) {
   }
   for (const name of ["blue", "green", "orange", "yellow", "violet", "red", "gray"])
     palette[name] = read(`${name}-color`);
-  // Not orange: that is slow memory.
-  palette.kinds = [palette.blue, palette.green, palette.yellow, palette.violet];
+  palette.kinds = [palette.blue, palette.green, OUTPUT, palette.violet];
   palette.ink = "#ffffff";
   return palette;
 }
