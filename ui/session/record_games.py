@@ -39,9 +39,9 @@ from ui.session.state import OpenProgram
 USUAL = (
     *("resnet50-v5e-b64", "bert-v5e-b32", "llamadecode-v5e-b8", "llamadecode-v6e-b8"),
     *("gptdecode-v5e-b8", "gpt-v6e-b4", "mixer-v6e-b96", "t5-v5e-b24", "vit-v6e-b48"),
-    *("mamba-v6e-b32", "mlpae-v6e-b4096-train", "densenet121-v6e-b64", "llama-v6e-b2"),
+    *("mamba-v6e-b32", "mlpae-v6e-b4096-train", "mlpae-v5p-b4096", "wav2vec-v4-b8"),
 )
-"""Samples, held-out and large programs whose game is recorded unless others are named."""
+"""Samples and held-out programs whose game is recorded unless others are named."""
 SECONDS = 20_000.0
 """For what the moves of one game cost, and again for what its gap is made of: more than it takes,
 so that every move with a choice is measured.
