@@ -166,7 +166,7 @@ def facts(program: Program) -> list[tuple[str, str]]:
     weights = sum(g.size_bytes for g in program.groups if g.is_input)
     others = sum(g.size_bytes for g in program.groups if not g.is_input)
     rows = [
-        ("Hardware", f"{memory}, {hardware.bandwidth / 1e9:,.0f} GB/s behind it"),
+        ("Hardware", f"{memory}, {hardware.bandwidth / 1e9:,.0f}\N{NO-BREAK SPACE}GB/s behind it"),
         ("Length", count_text(program.num_slots, "instruction") + _loops(program)),
         ("Tensors", f"{size_text(weights)} of inputs, {size_text(others)} made on the way"),
         ("All slow", time_text(program.all_slow_s)),
