@@ -122,7 +122,7 @@ def test_the_real_rules_find_the_best_single_move(workload: Workload) -> None:
     "config",
     [
         CONFIG.search,
-        CLASSIC_MUZERO,
+        pytest.param(CLASSIC_MUZERO, marks=pytest.mark.nightly),
         pytest.param(SearchConfig(SIMULATOR, value_scale=1e-9), marks=pytest.mark.nightly),
         SearchConfig(POLICY_ONLY),
     ],

@@ -30,7 +30,8 @@ def played(encoded: EncodedProgram, seed: int) -> Record:
     return jax.tree.map(lambda column: np.asarray(column)[: len(wanted)], record)
 
 
-@pytest.mark.parametrize("rules", [SMALL, pytest.param(Rules(), marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("rules", [SMALL, Rules()])
 def test_padding_changes_no_game(rules: Rules) -> None:
     own = [encode(program, rules) for program in PROGRAMS]
     shape = common_shape(own)

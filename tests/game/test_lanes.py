@@ -33,7 +33,8 @@ def assert_same(alone: list[Position], together: Position) -> None:
         jax.tree.map(np.testing.assert_array_equal, position.state, mine.state)
 
 
-@pytest.mark.parametrize("is_one_program", [pytest.param(True, marks=pytest.mark.nightly), False])
+@pytest.mark.nightly
+@pytest.mark.parametrize("is_one_program", [True, False])
 def test_games_apart_play_as_alone(is_one_program: bool) -> None:
     """The games are at different moves of their programs."""
     single, stacked = stack(SMALL)
