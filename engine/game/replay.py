@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import product
 
 from engine.game.moves import (
     COPY,
@@ -106,23 +107,29 @@ def replay(
     the best of that game and those under each place rule. Under rules, which offer two places, the
     one nearer to the plan's is taken, or always that of the place rule, whichever ends better. Copy
     times are the game's own, so an action that the plan wants may be illegal or cost more than it
-    saves; then the nearest other one is played. `progress`: called with the share of a game played
-    so far.
+    saves; then the nearest other one is played. `progress`: called with the share that is played of
+    the first game, then of all others together.
     """
     desired, games = Desired(program, plan), list[ReferenceGame]()
+    under = [rules] if rules else [Rules(place=place) for place in PLACE_RULES]
     if rules is None:
         planned = Rules(planned=desired.places(quantise(program).granule))
         games.append(_played(program, planned, desired, _choose, progress))
         saved_s = program.all_slow_s - simulate(program, plan).latency_s
         if games[0].total_reward * program.all_slow_s >= ENOUGH * saved_s:
             return games[0]
-    for each in [rules] if rules else [Rules(place=place) for place in PLACE_RULES]:
-        games += [_played(program, each, desired, choose, progress) for choose in _CHOICES]
+    ways = list(product(under, _CHOICES))
+    for number, (each, choose) in enumerate(ways):
+
+        def tell(share: float, number: int = number) -> None:
+            progress((number + share) / len(ways))
+
+        games.append(_played(program, each, desired, choose, tell))
     return max(games, key=lambda game: game.total_reward)
 
 
 def follow_plan(program: Program, rules: Rules, plan: Plan) -> ReferenceGame:
-    """The game that follows a plan under some rules, once, without repairs."""
+    """The game that follows a plan under some rules, once."""
     return _played(program, rules, Desired(program, plan), _choose)
 
 

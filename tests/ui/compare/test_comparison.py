@@ -125,6 +125,8 @@ def test_the_summary_says_who_is_faster() -> None:
     assert "faster" in summary(("A", "B"), (4e-6, 3e-6))
     assert "slower" in summary(("A", "B"), (3e-6, 4e-6))
     assert "same time" in summary(("A", "B"), (3e-6, 3e-6))
+    assert "(25.0" in summary(("A", "B"), (4e-6, 3e-6))
+    assert "(0.06" in summary(("A", "B"), (1.0, 1.0006))
 
 
 def test_times_add_up_in_the_table(program: Program, pair: tuple[Pair, Pair]) -> None:

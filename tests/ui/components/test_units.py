@@ -9,6 +9,7 @@ from ui.components.units import (
     noise_s,
     share_text,
     size_text,
+    tied_text,
     time_text,
     times_text,
 )
@@ -87,3 +88,9 @@ def test_a_column_adds_up_as_it_is_printed() -> None:
 
 def test_noise_is_a_microsecond_or_a_ten_thousandth_of_the_gap() -> None:
     assert noise_s(1e-4) == 1e-6 and noise_s(1.0) == pytest.approx(1e-4)
+
+
+def test_quantities_of_a_sentence_are_tied_to_their_units() -> None:
+    said = "Copies 3 MiB during slots 4 to 6, stalls 11.5 µs (2 %) in 3 steps"
+    tied = said.replace("3 MiB", f"3{NBSP}MiB").replace("11.5 µs", f"11.5{NBSP}µs")
+    assert tied_text(said) == tied.replace("2 %", f"2{NBSP}%")

@@ -66,3 +66,4 @@ def test_the_table_shows_where_one_is_what_is_noted_and_why_there_is_no_class() 
 def test_counts_name_every_class() -> None:
     blunders = sum(f.verdict == BLUNDER for f in FOUND)
     assert counts_text(FOUND).startswith(f"{blunders} ?? · ")
+    assert counts_text(f for f in FOUND if not f.verdict) == "none"

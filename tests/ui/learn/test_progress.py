@@ -47,6 +47,13 @@ def test_everything_that_is_kept_comes_back() -> None:
     assert progress_of(FULL.text(), "x") == FULL
 
 
+@pytest.mark.parametrize("place", ["support", "roomy"])
+def test_a_mistake_under_a_place_rule_of_former_times_costs_nothing_else(place: str) -> None:
+    former = replace(FULL.mistakes[0], place=place)
+    kept = progress_of(replace(FULL, mistakes=(former, *FULL.mistakes)).text(), "x")
+    assert kept == FULL
+
+
 def test_a_mistake_has_a_card_of_its_own_where_the_same_position_ships() -> None:
     shipped = Mined("p", "hash", "long_high", 0, 300, "0121", (2,))
     mistake = FULL.mistakes[0]

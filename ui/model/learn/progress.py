@@ -51,6 +51,10 @@ class Spent:
     seconds: int = 0
 
 
+_FORMER_RULES = ("support", "roomy")
+"""Place rules that the game no longer has; a file that names them is read all the same."""
+
+
 @dataclass(frozen=True)
 class Mistake(Mined):
     """A decision of one's own game that went wrong, and from it the best game known.
@@ -224,9 +228,11 @@ def _key(mined: Mistake) -> str:
 
 
 def _mistakes(rows: Any, where: str) -> tuple[Mistake, ...]:
+    """The mistakes, but for those of games that can no longer be played."""
     if not isinstance(rows, list):
         raise LessonError(f"{where}: mistakes is not a list")
-    return tuple(_mistake(row, where) for row in rows[-MOST_MISTAKES:])
+    known = [_mistake(row, where) for row in rows[-MOST_MISTAKES:]]
+    return tuple(mistake for mistake in known if mistake.place not in _FORMER_RULES)
 
 
 def _mistake(row: Any, where: str) -> Mistake:
@@ -234,7 +240,7 @@ def _mistake(row: Any, where: str) -> Mistake:
     if not is_fine or not all(isinstance(text, str) for text in row[:4]):
         raise LessonError(f"{where}: mistakes: {row!r:.60} is no game with a mistake")
     program, identity, place, game, move = row
-    if place not in PLACE_RULES or not ACTION_DIGITS.issuperset(game):
+    if place not in PLACE_RULES + _FORMER_RULES or not ACTION_DIGITS.issuperset(game):
         raise LessonError(f"{where}: mistakes: {row!r:.60} is no game with a mistake")
     if not 0 <= move < len(game) <= LONGEST_GAME or len(program) > _LONGEST_NAME:
         raise LessonError(f"{where}: mistakes: move {move!r:.20} is not one of the game")
