@@ -69,7 +69,7 @@ def _table(kept: Sequence[KeptCompile], order: Sequence[int]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "compile": [one.title for one in some],
-            "cycles": [one.cycles for one in some],
+            "cycles": [round(one.cycles) for one in some],
             "gain": [100 * (one.cycles / default.cycles - 1) for one in some],
             "predicted": [100 * (one.predicted / default.predicted - 1) for one in some],
         }
