@@ -26,6 +26,7 @@ ENGINE = (
 SECTIONS = {
     **dict.fromkeys(ENGINE, "engine_sections"),
     "steps": "explorer_steps",
+    "visits": "first_visits",
     **dict.fromkeys(("solvers", "ablations", "curve"), "agent"),
     "table": "solver_table",
     "search-speed": "search_speed",
@@ -76,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
         help="of identity and agreement, plans of soundness (10,000); kills (40)",
     )
     root.add_argument("--steps", type=int, default=own.steps, help="of one browser")
-    root.add_argument("--loads", type=int, default=own.loads, help="of the largest program")
+    root.add_argument("--loads", type=int, default=own.loads, help="of a page; half in visits")
     root.add_argument("--rectangles", type=int, default=own.rectangles)
     root.add_argument("--visitors", type=int, default=own.visitors)
     root.add_argument("--steps-among", type=int, default=own.steps_among, help="of each visitor")

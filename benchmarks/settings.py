@@ -15,7 +15,8 @@ class Settings:
     """What the sections are asked for; `None` and empty tuples stand for a section's own choice.
 
     `games`: in all, random ones, plans or kills. `weights`: checkpoints as `NAME=FOLDER`. `steps`,
-    `loads`, `rectangles`, `visitors` and `steps_among` belong to the section `steps`.
+    `loads`, `rectangles`, `visitors` and `steps_among` belong to the section `steps`; `visits`
+    takes half as many loads of each page.
     """
 
     programs: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ from ui.learn import page as learn  # noqa: E402
 from ui.play import page as play  # noqa: E402
 from ui.programs import page as programs  # noqa: E402
 from ui.search import page as search  # noqa: E402
+from ui.session.pages import PAGES  # noqa: E402
 from ui.session.state import current_session  # noqa: E402
 from ui.start import page as start  # noqa: E402
 from ui.words import page as words  # noqa: E402
@@ -27,33 +28,16 @@ from ui.words import page as words  # noqa: E402
 st.set_page_config(page_title="mallocMuZero explorer", page_icon="🧩", layout="wide")
 st.logo(Path(__file__).with_name("logo.svg"))
 st.html(Path(__file__).with_name("style.css"))
+rooms = (start, learn, challenges, programs, play, search, debug, compare, compiler, words)
 pages = {
-    "start": st.Page(start.render, title="Start", icon=":material/home:", default=True),
-    "learn": st.Page(learn.render, title="Learn", icon=":material/school:", url_path="learn"),
-    "challenges": st.Page(
-        challenges.render,
-        title="Challenges",
-        icon=":material/trophy:",
-        url_path="challenges",
-    ),
-    "programs": st.Page(
-        programs.render, title="Programs", icon=":material/apps:", url_path="programs"
-    ),
-    "play": st.Page(play.render, title="Play", icon=":material/memory:", url_path="play"),
-    "search": st.Page(
-        search.render, title="Search", icon=":material/account_tree:", url_path="search"
-    ),
-    "debug": st.Page(debug.render, title="Debug", icon=":material/troubleshoot:", url_path="debug"),
-    "compare": st.Page(
-        compare.render, title="Compare", icon=":material/bar_chart:", url_path="compare"
-    ),
-    "compiler": st.Page(
-        compiler.render,
-        title="Compiler",
-        icon=":material/developer_board:",
-        url_path="compiler",
-    ),
-    "words": st.Page(words.render, title="Words", icon=":material/dictionary:", url_path="words"),
+    name: st.Page(
+        room.render,
+        title=title,
+        icon=icon,
+        url_path="" if name == "start" else name,
+        default=name == "start",
+    )
+    for room, (name, (title, icon)) in zip(rooms, PAGES.items(), strict=True)
 }
 current_session().pages = pages
 st.navigation(list(pages.values()), position="top").run()

@@ -1,4 +1,6 @@
-"""The explorer's server: Streamlit's, which says where it is and gives each browser a name.
+"""The explorer's server: Streamlit's, with pages that show something before any script has run.
+
+It also says where it is, and gives each browser a name.
 
     streamlit run ui/server.py
 
@@ -11,11 +13,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http.cookies import CookieError, SimpleCookie
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -42,12 +45,35 @@ def said_root(path: str) -> str:
     return f"<script>window.__streamlit={{BACKEND_BASE_URL:location.origin+{root}}}</script>"
 
 
-class Pages:
-    """Middleware for the pages: the script of `said_root` in their head, a cookie for newcomers."""
+class Addition(NamedTuple):
+    """HTML to stand at the beginning of a page's head, and of its body."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    head: str = ""
+    body: str = ""
+
+
+def nothing(page: str, query: str) -> Addition:
+    """Add nothing to any page."""
+    del page, query
+    return Addition()
+
+
+def first_paint(page: str, query: str) -> Addition:
+    """What the browser draws first of a page, and what it is to load early."""
+    # The room is named, not imported: who only wants the middleware need not load the pages.
+    room = import_module("ui.session.first_paint")
+    return Addition(room.head(page), room.body(page, query)) if page in room.PAGES else Addition()
+
+
+class Pages:
+    """Middleware for the pages: the script of `said_root` in their head, a cookie for newcomers.
+
+    `added`: what else a page of a name gets, by its query; `start` is the one at the root.
+    """
+
+    def __init__(self, app: ASGIApp, added: Callable[[str, str], Addition] = nothing) -> None:
         """Wrap `app`, the whole of Streamlit."""
-        self._app = app
+        self._app, self._added = app, added
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -62,7 +88,9 @@ class Pages:
         # What is packed cannot be added to.
         plain = [(n, v) for n, v in scope["headers"] if n != b"accept-encoding"]
         cookie = "" if _is_known(scope) else new_cookie(f"/{base}", scope.get("scheme") == "https")
-        page = _Page(said_root(path).encode(), cookie.encode(), send)
+        query = scope.get("query_string", b"").decode("latin-1")
+        head, body = self._added(path[1:] or "start", query)
+        page = _Page((said_root(path) + head).encode(), body.encode(), cookie.encode(), send)
         await self._app({**scope, "headers": plain}, receive, page.send)
 
 
@@ -82,8 +110,8 @@ def _is_known(scope: Scope) -> bool:
 class _Page:
     """A response that is held back until it is whole, if it is HTML."""
 
-    def __init__(self, script: bytes, cookie: bytes, send: Send) -> None:
-        self._script, self._cookie, self._send = script, cookie, send
+    def __init__(self, head: bytes, body: bytes, cookie: bytes, send: Send) -> None:
+        self._head, self._top, self._cookie, self._send = head, body, cookie, send
         self._start: Message | None = None
         self._body = b""
 
@@ -98,7 +126,8 @@ class _Page:
                 await self._finish(self._start)
 
     async def _finish(self, start: Message) -> None:
-        body = self._body.replace(b"<head>", b"<head>" + self._script, 1)
+        body = self._body.replace(b"<head>", b"<head>" + self._head, 1)
+        body = body.replace(b"<body>", b"<body>" + self._top, 1)
         ours = {b"content-length": str(len(body)).encode()}
         if self._cookie:
             # Nobody else may be given a page that a proxy has kept with the cookie.
@@ -116,13 +145,14 @@ def _is_html(message: Message) -> bool:
 
 @asynccontextmanager
 async def _serving(app: App) -> AsyncIterator[None]:
-    """Load the pages first: who comes to a server that answers is not to see an empty page.
-
-    The room is named, not imported: who only wants the middleware need not load the pages.
-    """
+    """Load the pages first: who comes to a server that answers is not to wait for that."""
     del app
     import_module("ui.session.warm_up").warm_up()
     yield
 
 
-app = App(Path(__file__).with_name("app.py"), middleware=[Middleware(Pages)], lifespan=_serving)
+app = App(
+    Path(__file__).with_name("app.py"),
+    middleware=[Middleware(Pages, added=first_paint)],
+    lifespan=_serving,
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Route
 
 from engine.program.io import content_hash, save
 from tests.browser.pages import PATIENCE_MS, address, assert_no_error, eventually, wait_for_map
@@ -39,6 +39,25 @@ def test_the_picture_comes_first_then_the_map_then_its_moves(browser: Browser, s
     assert page.evaluate("window.came") == ["picture", "map", "moves"]
     assert page.locator(".opening").count() == 0, "the map has taken its place"
     assert_no_error(page)
+    page.close()
+
+
+def test_something_is_drawn_before_any_script_has_come(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport=SIZE)
+    held: list[Route] = []
+    page.route("**/static/js/index*", lambda route: held.append(route))
+    page.goto(f"{server}/play?program={LARGEST}", wait_until="commit")
+    page.locator("#first-paint .opening img").wait_for(timeout=PATIENCE_MS)
+    assert LARGEST in page.locator("#first-paint").inner_text()
+    assert eventually(lambda: len(held) > 0)
+    for route in held:
+        route.continue_()
+    page.unroute("**/static/js/index*")
+    wait_for_map(page)
+    assert page.locator("#first-paint").count() == 0, "the page has taken its place"
+    page.goto(f"{server}/nosuch")
+    page.get_by_text("Page not found").wait_for(timeout=PATIENCE_MS)
+    assert page.locator("#first-paint").count() == 0
     page.close()
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import tomllib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,10 +11,10 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ui import server
 from ui.model.programs.uploads import MOST_MIB
-from ui.server import Pages
+from ui.server import Addition, Pages, nothing
 from ui.session.visitor import COOKIE, visitor_of
 
-PAGE = b"<html><head><title>x</title></head></html>"
+PAGE = b"<html><head><title>x</title></head><body><p>y</p></body></html>"
 
 
 async def streamlit(scope: Scope, receive: Receive, send: Send) -> None:
@@ -28,7 +29,12 @@ async def streamlit(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body[10:]})
 
 
-def answer(path: str, cookie: str = "", scheme: str = "http") -> tuple[dict[bytes, bytes], bytes]:
+def answer(
+    path: str,
+    cookie: str = "",
+    scheme: str = "http",
+    added: Callable[[str, str], Addition] = nothing,
+) -> tuple[dict[bytes, bytes], bytes]:
     """Headers and body."""
     sent: list[Message] = []
 
@@ -40,7 +46,8 @@ def answer(path: str, cookie: str = "", scheme: str = "http") -> tuple[dict[byte
 
     headers = [(b"accept-encoding", b"gzip"), (b"cookie", cookie.encode())]
     scope = {"type": "http", "method": "GET", "scheme": scheme, "path": path, "headers": headers}
-    answering = Pages(streamlit)(scope, receive, send)
+    scope["query_string"] = b"program=a%20b"
+    answering = Pages(streamlit, added)(scope, receive, send)
     # In a thread: Playwright keeps a running loop in the one that its tests share with these.
     with ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, answering).result()
@@ -59,6 +66,17 @@ def test_a_page_says_its_root(path: str, root: bytes) -> None:
     headers, body = answer(path)
     script = b"<script>window.__streamlit={BACKEND_BASE_URL:location.origin+" + root + b"</script>"
     assert body == PAGE.replace(b"<head>", b"<head>" + script)
+    assert int(headers[b"content-length"]) == len(body)
+
+
+@pytest.mark.parametrize(("path", "page"), [("/", "start"), ("/learn", "learn")])
+def test_a_page_gets_what_is_added_to_it(path: str, page: str) -> None:
+    def added(page: str, query: str) -> Addition:
+        return Addition("<!-- early -->", f"<b>{page} {query}</b>")
+
+    headers, body = answer(path, added=added)
+    assert f"<body><b>{page} program=a%20b</b><p>y</p>".encode() in body
+    assert body.index(b"</script>") < body.index(b"<!-- early --><title>")
     assert int(headers[b"content-length"]) == len(body)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
+from engine.analysis.attribution import Breakdown
 from engine.analysis.bundle import bundle, file_name
 from engine.analysis.chrome_trace import chrome_trace
 from engine.plan.io import plan_to_json
@@ -86,34 +88,43 @@ def _tables(session: Session, rows: list[Row]) -> None:
         "text/csv",
     )
     plans = [opened.plans[name] for name in state.plans]
-    parts = [caching.breakdown_of(p.identity, opened.program, p.plan) for p in plans]
+
+    # Computed when somebody saves them: a large program takes long.
+    def parts() -> list[Breakdown]:
+        return [caching.breakdown_of(p.identity, opened.program, p.plan) for p in plans]
+
     _save(
         "Compute, slow accesses and stalls (CSV)",
-        lambda: kinds_table(state.plans, parts).to_csv(index=False),
+        lambda: kinds_table([p.name for p in plans], parts()).to_csv(index=False),
         f"{stem}-kinds.csv",
         "text/csv",
     )
     if len(plans) < 2:
         return
     first, second = plans[:2]
-    differences, costs = caching.differences_of(
-        (first.identity, second.identity), opened.program, first.plan, second.plan
-    )
+
+    def costs() -> pd.DataFrame:
+        differences, costs = caching.differences_of(
+            (first.identity, second.identity), opened.program, first.plan, second.plan
+        )
+        return cost_table(opened.program, costs, differences)
+
+    def times() -> pd.DataFrame:
+        before, after = first.plan.is_fast, second.plan.is_fast
+        uncounted = uncounted_by_slot(opened.program, after, before)
+        old, new = parts()[:2]
+        return time_table(opened.program, old, new, uncounted)
+
     pair = f"{stem}-{file_name(first.name)}-{file_name(second.name)}"
     _save(
         f"Tensors, {second.name} − {first.name} (CSV)",
-        lambda: cost_table(opened.program, costs, differences).to_csv(index=False),
+        lambda: costs().to_csv(index=False),
         f"{pair}-tensors.csv",
         "text/csv",
     )
     _save(
         f"Instructions, {second.name} − {first.name} (CSV)",
-        lambda: time_table(
-            opened.program,
-            parts[0],
-            parts[1],
-            uncounted_by_slot(opened.program, second.plan.is_fast, first.plan.is_fast),
-        ).to_csv(index=False),
+        lambda: times().to_csv(index=False),
         f"{pair}-instructions.csv",
         "text/csv",
     )

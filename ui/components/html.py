@@ -44,5 +44,9 @@ def image_html(svg: str) -> Node:
     """
     if not svg:
         return None
-    source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
-    return img(alt="memory map", src=source)
+    return img(alt="memory map", src=svg_source(svg))
+
+
+def svg_source(svg: str) -> str:
+    """A picture as the address of an image."""
+    return f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"

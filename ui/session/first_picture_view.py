@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import streamlit as st
-from htpy import b, div, span
+from htpy import Node, b, div, span
 
 from engine.program.library import SampleEntry
 from ui.components.html import image_html
@@ -24,7 +24,7 @@ def first_picture(session: Session) -> Iterator[None]:
     place = st.empty()
     entry = None if session.program_name else _asked_for()
     if entry is not None:
-        place.html(picture_html(entry))
+        place.html(str(opening_html(entry)))
     try:
         yield
     finally:
@@ -38,15 +38,13 @@ def _asked_for() -> SampleEntry | None:
     return next((e for e in entries if wanted in ("", e.name)), None)
 
 
-def picture_html(entry: SampleEntry) -> str:
+def opening_html(entry: SampleEntry) -> Node:
     """The compiler's own plan of a sample, or a greedy one, and what is on its way."""
     size = f"{count_text(entry.instructions, 'instruction')}, {count_text(entry.values, 'tensor')}"
     whose = "the compiler's own plan" if entry.xla_latency_s is not None else "a greedy plan"
     about = f"{size}; {whose}, the page itself follows"
-    return str(
-        div(".opening", role="status")[
-            b[f"Opening {entry.name} …"],
-            span[about],
-            image_html(caching.thumbnail_for(entry)),
-        ]
-    )
+    return div(".opening", role="status")[
+        b[f"Opening {entry.name} …"],
+        span[about],
+        image_html(caching.thumbnail_for(entry)),
+    ]

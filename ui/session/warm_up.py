@@ -5,26 +5,22 @@ from __future__ import annotations
 from importlib import import_module
 
 from ui.session import caching, pictures
+from ui.session.pages import PAGES
 
-_PAGES = (
-    "start",
-    "learn",
-    "challenges",
-    "programs",
-    "play",
-    "compare",
-    "search",
-    "debug",
-    "compiler",
-    "words",
+_LATE = (
+    "engine.solvers",
+    "engine.workflows.compare",
+    "plotly.graph_objects",
+    "plotly.tools",
+    "pandas.io.formats.style",
+    "PIL.Image",
 )
-_LATE = ("engine.solvers", "engine.workflows.compare", "plotly.graph_objects")
 """Modules that the pages load when they are first needed, and then for long."""
 
 
 def warm_up() -> None:
     """Load the pages' modules, the list of samples and their pictures: a second or two."""
-    for name in (*(f"ui.{page}.page" for page in _PAGES), *_LATE):
+    for name in (*(f"ui.{page}.page" for page in PAGES), *_LATE):
         import_module(name)
     caching.sample_index()
     pictures.shipped()

@@ -9,7 +9,7 @@ import pytest
 
 from engine.program import library
 from ui.session import pictures
-from ui.session.first_picture_view import picture_html
+from ui.session.first_picture_view import opening_html
 
 
 def test_every_sample_has_a_picture() -> None:
@@ -62,5 +62,5 @@ def test_only_the_pictures_asked_for_and_missing_ones_are_drawn(
 
 
 def test_what_is_opened_is_named_and_shown() -> None:
-    html = picture_html(library.find_sample("bertlarge-v5e-b4-train"))
+    html = str(opening_html(library.find_sample("bertlarge-v5e-b4-train")))
     assert "Opening bertlarge-v5e-b4-train" in html and "data:image/svg+xml" in html

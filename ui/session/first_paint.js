@@ -1,0 +1,23 @@
+// Takes the first paint away when Streamlit's page has something to show in its place.
+(() => {
+  const LOOK_MS = 40;
+  const paint = document.getElementById("first-paint");
+  try {
+    // A theme that was chosen in the menu is kept under a name that begins so.
+    const key = Object.keys(localStorage).find((name) => name.startsWith(`stActiveTheme-${location.pathname}-`));
+    const name = key ? JSON.parse(localStorage.getItem(key)).name : "";
+    if (/light/i.test(name)) paint.classList.add("light");
+    if (/dark/i.test(name)) paint.classList.add("dark");
+  } catch {
+    // Without a store, or with something else in it, the system's theme it is.
+  }
+  const stands = () => {
+    if (document.querySelector('[role="dialog"], [data-testid="stException"]')) return true;
+    const page = document.querySelector(".stMainBlockContainer");
+    return page?.innerText.trim() || page?.querySelector("img, canvas");
+  };
+  (function look() {
+    if (stands()) paint.remove();
+    else setTimeout(look, LOOK_MS);
+  })();
+})();
