@@ -10,6 +10,7 @@ one chip, have a name too, but are no samples.
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ProgramFormatError, UnknownNameError
-from engine.files import read_json, require_header, typed, write_bytes
+from engine.files import State, read_json, require_header, state_of, typed, write_bytes
 from engine.program import proof
 from engine.program.io import content_hash, load
 from engine.program.model import Program
@@ -219,7 +220,14 @@ def _hint(name: str, known: dict[str, SampleEntry]) -> str:
     return f"near it: {', '.join(near)}" if near else f"there are {', '.join(known)}"
 
 
-def _read_index(path: Path) -> list[SampleEntry]:
+def _read_index(path: Path) -> Sequence[SampleEntry]:
+    """The entries of an index file, read again when the file has changed."""
+    return _index_as_it_is(path, state_of(path))
+
+
+@functools.lru_cache(maxsize=16)
+def _index_as_it_is(path: Path, state: State) -> Sequence[SampleEntry]:
+    del state
     body = read_json(path)
     require_header(body, FORMAT, VERSION, str(path))
     rows = body.get("programs")
@@ -229,7 +237,7 @@ def _read_index(path: Path) -> list[SampleEntry]:
     names = [entry.name for entry in entries]
     if len(set(names)) < len(names):
         raise ProgramFormatError(f"{path}: two programs have one name")
-    return entries
+    return tuple(entries)
 
 
 def _read_entry(row: Any, where: str, path: Path) -> SampleEntry:

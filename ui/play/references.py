@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from operator import itemgetter
 
 from ui.components.memory_map.board import References, estimates_of, saved_before
 from ui.components.units import NOTHING_S
@@ -59,12 +60,11 @@ def rival_of(session: Session, plan: OpenPlan) -> OpenPlan | None:
     compiled = session.open.plans.get(COMPILED)
     if compiled is not None and compiled.identity != plan.identity and not lost:
         return compiled
-    others = [
-        p
-        for p in session.open.plans.values()
-        if p.identity != plan.identity and p.name != lost and _is_valid(session, p)
-    ]
-    return min(others, key=lambda p: _row(session, p).latency_s, default=None)
+    plans = session.open.plans.values()
+    others = [p for p in plans if p.identity != plan.identity and p.name != lost]
+    rows = [(_row(session, p), p) for p in others]
+    valid = [(row.latency_s, p) for row, p in rows if row.verdict == VALID]
+    return min(valid, key=itemgetter(0), default=(0.0, None))[1]
 
 
 def _marks(session: Session) -> tuple[tuple[str, float], ...]:
@@ -72,19 +72,14 @@ def _marks(session: Session) -> tuple[tuple[str, float], ...]:
     marks = []
     if session.open.bound_s is not None:
         marks.append(("bound", all_slow_s - session.open.bound_s))
-    known = [
-        _row(session, p).latency_s for p in session.open.plans.values() if _is_valid(session, p)
-    ]
+    rows = [_row(session, plan) for plan in session.open.plans.values()]
+    known = [row.latency_s for row in rows if row.verdict == VALID]
     known += [
         e.best_s for e in caching.sample_index() if e.name == session.program_name and e.best_s
     ]
     if known:
         marks.append((_BEST, all_slow_s - min(known)))
     return tuple(marks)
-
-
-def _is_valid(session: Session, plan: OpenPlan) -> bool:
-    return _row(session, plan).verdict == VALID
 
 
 def _row(session: Session, plan: OpenPlan) -> Row:
