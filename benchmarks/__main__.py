@@ -27,6 +27,7 @@ SECTIONS = {
     **dict.fromkeys(ENGINE, "engine_sections"),
     "steps": "explorer_steps",
     "visits": "first_visits",
+    "crowd": "crowd",
     **dict.fromkeys(("solvers", "ablations", "curve"), "agent"),
     "table": "solver_table",
     "search-speed": "search_speed",
@@ -80,7 +81,9 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--loads", type=int, default=own.loads, help="of a page; half in visits")
     root.add_argument("--rectangles", type=int, default=own.rectangles)
     root.add_argument("--visitors", type=int, default=own.visitors)
-    root.add_argument("--steps-among", type=int, default=own.steps_among, help="of each visitor")
+    root.add_argument(
+        "--steps-among", type=int, default=own.steps_among, help="of a visitor; half in crowd"
+    )
     return root
 
 

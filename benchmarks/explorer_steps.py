@@ -137,7 +137,7 @@ def _openings(browser: Browser, address: str, loads: int) -> dict[str, Any]:
     row: dict[str, Any] = {"name": f"{name} opened", "loads": loads}
     for what in ("seen", "map", "moves"):
         times = [opening[what] for opening in found]
-        row[f"{what}_median_ms"], row[f"{what}_p95_ms"] = median(times), _percentile(times, 0.95)
+        row[f"{what}_median_ms"], row[f"{what}_p95_ms"] = median(times), percentile(times, 0.95)
     print(
         f"{row['name']:32} {loads} loads, p95: seen {row['seen_p95_ms']:.0f} ms,"
         f" map {row['map_p95_ms']:.0f} ms, moves {row['moves_p95_ms']:.0f} ms",
@@ -157,11 +157,12 @@ def _opened(browser: Browser, url: str, selector: str) -> Page:
     page = browser.new_page(viewport=SIZE)
     page.traffic = Traffic(page)  # type: ignore[attr-defined]
     page.goto(url, timeout=PATIENCE_MS)
-    _settle(page, selector)
+    settle(page, selector)
     return page
 
 
-def _settle(page: Page, selector: str) -> None:
+def settle(page: Page, selector: str) -> None:
+    """Wait for a page that has drawn this, and for two seconds more."""
     page.wait_for_selector(selector, timeout=PATIENCE_MS)
     page.wait_for_selector(".turn", timeout=PATIENCE_MS)
     page.wait_for_selector(AT_REST, timeout=PATIENCE_MS)
@@ -181,7 +182,7 @@ def _crowded(browser: Browser, address: str, folder: Path, rectangles: int) -> P
     page.locator('[data-testid="stFileUploader"] input[type="file"]').set_input_files(path)
     page.locator('[class*="st-key-open_files"] button:enabled').click(timeout=PATIENCE_MS)
     page.locator('[class*="st-key-yours_play_"] button').click(timeout=PATIENCE_MS)
-    _settle(page, ".map[data-move]")
+    settle(page, ".map[data-move]")
     page.keyboard.press("Home")
     page.wait_for_timeout(2000)
     return page
@@ -208,13 +209,13 @@ def _among(browser: Browser, address: str, name: str, settings: Settings) -> lis
     """One visitor alone, then many at once while two searches run, on the same program."""
     url = f"{address}/?program={name}&move=1"
     lone = _figures("one visitor", [_steps_of_visitors(browser, url, 1, settings.steps_among)[0]])
-    with _searches(browser, f"{address}/compare?program={name}"):
+    with searches(browser, f"{address}/compare?program={name}"):
         many = _steps_of_visitors(browser, url, settings.visitors, settings.steps_among)
     row = _figures(f"{settings.visitors} visitors, {len(SEARCHES)} searches", many)
-    each = [_percentile(v["answer"], 0.95) for v in many]
+    each = [percentile(v["answer"], 0.95) for v in many]
     row["worst_over_lone"] = max(each) / lone["answer_p95_ms"]
     row["worst_redraw_over_lone"] = (
-        max(_percentile(v["redraw"], 0.95) for v in many) / lone["redraw_p95_ms"]
+        max(percentile(v["redraw"], 0.95) for v in many) / lone["redraw_p95_ms"]
     )
     return [lone, row]
 
@@ -225,7 +226,7 @@ def _steps_of_visitors(browser: Browser, url: str, count: int, steps: int) -> li
     for page in pages:
         page.goto(url, timeout=PATIENCE_MS)
     for page in pages:
-        _settle(page, ".map[data-move]")
+        settle(page, ".map[data-move]")
     for page in pages:
         page.evaluate(STEPPING, ["ArrowRight", steps, 1000])
     runs = []
@@ -239,7 +240,7 @@ def _steps_of_visitors(browser: Browser, url: str, count: int, steps: int) -> li
 
 
 @contextmanager
-def _searches(browser: Browser, url: str) -> Iterator[None]:
+def searches(browser: Browser, url: str) -> Iterator[None]:
     """Two long runs under way, ordered in a page of their own and stopped at the end."""
     page = browser.new_page(viewport=SIZE)
     page.goto(url, timeout=PATIENCE_MS)
@@ -272,11 +273,12 @@ def _figures(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
     for what in ("redraw", "answer"):
         times = [ms for run in runs for ms in run[what]]
         row[f"{what}_median_ms"] = median(times)
-        row[f"{what}_p95_ms"] = _percentile(times, 0.95)
+        row[f"{what}_p95_ms"] = percentile(times, 0.95)
     return row
 
 
-def _percentile(times: list[float], share: float) -> float:
+def percentile(times: list[float], share: float) -> float:
+    """The time that this share of them does not exceed."""
     return sorted(times)[min(len(times) - 1, int(share * len(times)))]
 
 
