@@ -239,3 +239,12 @@ def test_other_searches_of_the_position_are_sent_along(shown: AppTest, thought: 
     assert names[0].startswith("in the game")
     assert names[1].startswith("again 1")
     assert "fresh weights" in names[1]
+
+
+def test_the_first_game_that_an_earlier_visit_ordered_is_not_shown_twice() -> None:
+    at = opened()
+    jobs = at.session_state["explorer"].open.searches.jobs
+    assert [job.order.name for job in jobs] == [FIRST_GAME]
+    at = opened()
+    jobs = at.session_state["explorer"].open.searches.jobs
+    assert [job.order.name for job in jobs] == [FIRST_GAME], "a reload: the run goes on"
