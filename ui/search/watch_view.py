@@ -22,7 +22,7 @@ def first_game(session: Session) -> None:
     opened, state = session.open, session.open.searches
     if not state.is_watched:
         state.is_watched = True
-        _order(session)
+        order_game(session)
     job = next((j for j in state.jobs if not j.is_over), None)
     if job is not None:
         st.info(
@@ -34,7 +34,7 @@ def first_game(session: Session) -> None:
     elif any(j.state in (FAILED, STOPPED) for j in state.jobs) and st.button(
         "Let the agent play a game", key="watch_again", icon=":material/replay:"
     ):
-        _order(session)
+        order_game(session)
         st.rerun()
     _other_games(session)
 
@@ -52,7 +52,7 @@ def _other_games(session: Session) -> None:
                 st.rerun()
 
 
-def _order(session: Session) -> None:
+def order_game(session: Session) -> None:
     """Order the game; a run of it that an earlier visit left is the same one."""
     order, game = recordings.first_order(session.open)
     job = caching.workshop().order(session.open.program, order, session.identity, game)
