@@ -12,9 +12,11 @@ from ui.challenges.question_view import show_questions
 from ui.components.markdown import plain
 from ui.learn.classroom_view import take_class
 from ui.learn.progress_view import keep_progress, progress_files
+from ui.model.learn.classroom import CLASS_PARTS
 from ui.session import caching
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
+from ui.session.link_query import unknown
 from ui.session.state import Session, current_session
 
 _PROGRAM, _TAB = "program", "tab"
@@ -41,17 +43,23 @@ def render() -> None:
 
 
 def _match(session: Session, name: str) -> bool:
-    """Show a program's board; returns False, after a warning, if there is none."""
+    """Show a program's board; returns False if there is none, and the overview says so."""
     try:
         show_match(name, session.learning, session.challenges)
     except EngineError as error:
-        st.warning(plain(error), icon=":material/link_off:")
+        session.challenges.lost = str(error)
         return False
+    session.challenges.lost = ""
     caching.last_views().put(session.identity, View("challenges", {_PROGRAM: name}))
     return True
 
 
 def _overview(session: Session) -> None:
+    # Kept: the address is that of the overview from here on.
+    odd = unknown(st.query_params.to_dict(), (_PROGRAM, _TAB, *CLASS_PARTS))
+    session.challenges.lost = odd or session.challenges.lost
+    if session.challenges.lost:
+        st.warning(plain(session.challenges.lost), icon=":material/link_off:")
     head, tabs, own = st.columns([1.2, 2.2, 1.1], vertical_alignment="bottom")
     head.header("Challenges", anchor=False)
     is_find = st.query_params.get(_TAB, "") == "find"

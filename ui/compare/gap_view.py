@@ -11,7 +11,7 @@ from ui.compare.jumps_view import jump_buttons
 from ui.components.charts import SLOW
 from ui.components.markdown import plain
 from ui.components.table_view import chosen_row
-from ui.components.units import noise_s, share_text, time_text
+from ui.components.units import noise_s, share_text, time_text, times_text
 from ui.jobs.protocol import SOLVE
 from ui.model.compare.differences import summary
 from ui.model.compare.gap import Curve, Row, chain_html, gap_chart, opening_rows, table_of
@@ -132,9 +132,10 @@ def _gap(baseline: str, name: str) -> None:
         picked = chosen_row(table_of(program, rows, lost_s), COLUMNS, key, _TABLE_PX)
         regained_s = lost_s - gap_s
         is_regained = regained_s >= noise_s(abs(gap_s))
-        regained = f"; elsewhere it regains {time_text(regained_s)}" if is_regained else ""
+        lost, again = times_text(lost_s, regained_s)
+        regained = f"; elsewhere it regains {again}" if is_regained else ""
         st.caption(
-            f"These slots lose {time_text(lost_s)}{regained}. Choose a row for its causes, and to"
+            f"These slots lose {lost}{regained}. Choose a row for its causes, and to"
             " open it on the map."
         )
     row = rows[picked or 0]

@@ -75,7 +75,12 @@ def _order_expected(session: Session) -> None:
     for name in list(state.expected):
         if name in opened.plans:
             continue
-        if name not in known or (name in jobs and jobs[name].state in (FAILED, STOPPED)):
+        if name not in known:
+            state.expected.remove(name)
+            lost = f"No plan or solver of this program is called “{name[:40]}”."
+            session.notices.append(lost)
+            st.warning(plain(lost), icon=":material/link_off:")
+        elif name in jobs and jobs[name].state in (FAILED, STOPPED):
             state.expected.remove(name)
         elif name not in jobs:
             opening.order(session, name, _LINK_SECONDS)

@@ -24,6 +24,14 @@ def tensor_name(program: Program, group: int) -> str:
     return program.values[program.groups[group].values[0]].name
 
 
+def short_name(name: str, most: int) -> str:
+    """A name of so many characters at most: its ends tell it from others, its middle does not."""
+    if len(name) <= most:
+        return name
+    end = most // 2
+    return f"{name[: most - end - 1]}…{name[-end:]}"
+
+
 def group_names(program: Program) -> list[str]:
     """`[G]` the name of each group."""
     return [tensor_name(program, group) for group in range(len(program.groups))]

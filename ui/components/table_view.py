@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -10,9 +11,12 @@ import streamlit as st
 from streamlit.elements.arrow import DataframeState
 from streamlit.elements.lib.column_types import ColumnConfig
 
+from ui.components.names import short_name
 from ui.components.units import decimal_text, share_text
 
 _ROW_PX = 35
+_AROUND_PX, _LETTER_PX = 17, 7
+"""What a cell has beside its text, and a letter's usual width."""
 _FEW, _MANY = 10, 1000
 _SHARE = "percent"
 NOT_OBSERVED = st.column_config.NumberColumn(
@@ -40,6 +44,11 @@ def show_table(
         for name in table.columns
         if name not in own and pd.api.types.is_numeric_dtype(table[name].dtype)
     }
+    formats |= {
+        name: partial(_named, most=int(about["width"] - _AROUND_PX) // _LETTER_PX)
+        for name, about in columns.items()
+        if isinstance(about["width"], int) and pd.api.types.is_string_dtype(table[name].dtype)
+    }
     configured: dict[str, Any] = dict(columns)
     for name in shares:
         configured[name] = {**columns[name], "type_config": {**kinds[name], "format": None}}
@@ -48,6 +57,12 @@ def show_table(
         shown, hide_index=True, column_config=configured, placeholder="–", **settings
     )
     return state
+
+
+def _named(text: object, most: int) -> str:
+    """A name is cut in its middle, where it says least; a sentence is left as it is."""
+    words = str(text)
+    return words if " " in words else short_name(words, most)
 
 
 def _format_of(column: pd.Series[Any]) -> Callable[[Any], str]:

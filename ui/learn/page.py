@@ -13,10 +13,12 @@ from ui.learn.classroom_view import show_class, show_teachers, take_class
 from ui.learn.lesson_map_view import lesson_map
 from ui.learn.lesson_view import show_lesson
 from ui.learn.progress_view import keep_progress, progress_files
+from ui.model.learn.classroom import CLASS_PARTS
 from ui.model.learn.state import Learning
 from ui.session import caching
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
+from ui.session.link_query import unknown
 from ui.session.state import current_session
 
 _QUERY = "lesson"
@@ -31,6 +33,8 @@ def render() -> None:
     keep_progress(learning)
     _follow(learning, lessons)
     take_class(learning, lessons)
+    if odd := unknown(st.query_params.to_dict(), (_QUERY, *CLASS_PARTS)):
+        st.warning(plain(odd), icon=":material/link_off:")
     name = st.query_params.get(_QUERY, "")
     if name:
         try:

@@ -62,7 +62,9 @@ def save_quietly(learning: Learning) -> None:
 def _forget(learning: Learning) -> None:
     """Show a button that forgets everything, once that is confirmed, and one that takes it back."""
     if learning.forgotten is not None:
-        st.caption("Your progress is forgotten.")
+        st.caption(
+            "Your progress is forgotten; it can be taken back until the page is loaded anew."
+        )
         if st.button(
             "Take it back", key="progress_remember", icon=":material/undo:", width="stretch"
         ):

@@ -8,7 +8,6 @@ from engine.game.moves import RULES_VERSION
 from ui.components.markdown import plain
 from ui.components.units import share_text
 from ui.jobs.protocol import FAILED, STOPPED
-from ui.jobs.run import Job
 from ui.jobs.weights import words
 from ui.model.search.state import Thought
 from ui.search import jobs_view
@@ -23,7 +22,7 @@ def first_game(session: Session) -> None:
     opened, state = session.open, session.open.searches
     if not state.is_watched:
         state.is_watched = True
-        state.jobs.append(_order(session))
+        order_game(session)
     job = next((j for j in state.jobs if not j.is_over), None)
     if job is not None:
         st.info(
@@ -35,7 +34,7 @@ def first_game(session: Session) -> None:
     elif any(j.state in (FAILED, STOPPED) for j in state.jobs) and st.button(
         "Let the agent play a game", key="watch_again", icon=":material/replay:"
     ):
-        state.jobs.append(_order(session))
+        order_game(session)
         st.rerun()
     _other_games(session)
 
@@ -53,9 +52,12 @@ def _other_games(session: Session) -> None:
                 st.rerun()
 
 
-def _order(session: Session) -> Job:
+def order_game(session: Session) -> None:
+    """Order the game; a run of it that an earlier visit left is the same one."""
     order, game = recordings.first_order(session.open)
-    return caching.workshop().order(session.open.program, order, session.identity, game)
+    job = caching.workshop().order(session.open.program, order, session.identity, game)
+    searches = session.open.searches
+    searches.jobs = [*(j for j in searches.jobs if j.run is not job.run), job]
 
 
 def recorded_note(session: Session, thought: Thought) -> None:

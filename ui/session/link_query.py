@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from ui.model.compare.comparison import MODES
 
@@ -77,7 +77,19 @@ def ignored(query: Mapping[str, str], num_groups: int) -> str:
     odd += ["content"] * ("content" in query and not content_of(query))
     odd += [n for n in _FOUR_NUMBERS if n in query and not _is_window(query[n])]
     known = {*CHOICES, *_FREE, *_FOUR_NUMBERS, "select", "group", "content"}
-    odd += [n for n in query if n not in known and not n.startswith("embed")]
+    return _said(query, [*odd, *_unknown(query, known)])
+
+
+def unknown(query: Mapping[str, str], known: Collection[str]) -> str:
+    """As `ignored`, on a page that knows these parameters alone."""
+    return _said(query, _unknown(query, known))
+
+
+def _unknown(query: Mapping[str, str], known: Collection[str]) -> list[str]:
+    return [name for name in query if name not in known and not name.startswith("embed")]
+
+
+def _said(query: Mapping[str, str], odd: Sequence[str]) -> str:
     if not odd:
         return ""
     parts = ", ".join(f"{name[:20]}={query[name][:20]}" for name in odd[:_MOST_TOLD])

@@ -86,8 +86,9 @@ def open_link(session: Session, query: Mapping[str, str], first: Sequence[str] =
         session.awaited_file = dict(query)
     else:
         open_named(session, names[0] if wanted or not first else first[0])
-        if wanted:
-            session.notices.append(_lost_program(wanted, names[0]))
+        odd = "" if wanted else ignored(query, len(session.open.program.groups))
+        told = _lost_program(wanted, names[0]) if wanted else odd
+        session.notices += [told] if told else []
 
 
 def _name_by_content(session: Session, wanted: str, content: str) -> str | None:

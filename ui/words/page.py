@@ -8,7 +8,9 @@ from pathlib import Path
 import streamlit as st
 
 from ui.components.glossary import Term, terms
+from ui.components.markdown import plain
 from ui.session.jobs_view import with_jobs
+from ui.session.link_query import unknown
 
 _COLUMNS = 3
 _ROOT = Path(__file__).resolve().parents[2]
@@ -17,6 +19,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 @with_jobs
 def render() -> None:
     """The page."""
+    if odd := unknown(st.query_params.to_dict(), ()):
+        st.warning(plain(odd), icon=":material/link_off:")
     st.header("Words", anchor=False)
     st.markdown(
         "What the explorer's words mean. Wherever one is underlined with dots, point at it or step"
@@ -59,7 +63,13 @@ def _card(term: Term) -> None:
 @st.dialog("From the documentation", width="large")
 def _read(see: str) -> None:
     st.caption(f"`{see}`")
-    st.markdown(section(see)[1])
+    st.markdown(readable(section(see)[1]))
+
+
+def readable(markdown: str) -> str:
+    """Markdown of a file without what leads to other files: they are not served."""
+    without_pictures = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", markdown)
+    return re.sub(r"\[([^\]]*)\]\((?!https?:)[^)]*\)", r"\1", without_pictures)
 
 
 def section(see: str) -> tuple[str, str]:

@@ -77,6 +77,7 @@ class _Search:
         self._code: Code = interpreted
         self._best: Run | None = None
         self._given: list[Plan] = []
+        self._rivals: list[Run] = []
         self._moves_before = 0
         self._is_over = False
 
@@ -113,10 +114,11 @@ class _Search:
 
     def _goes_on(self, run: Run) -> bool:
         """Tell how far it is, and take up compiled code as soon as there is some."""
-        share, best_s = self._share(), run.best_s
-        if self._best is not None:
-            best_s = min(best_s, self._best.best_s)
-        words = f"{self._moves_before + run.moves} moves, {1e6 * best_s:.2f} us"
+        share = self._share()
+        beside = [some for some in (*self._rivals, self._best) if some not in (None, run)]
+        best_s = min([run.best_s, *(some.best_s for some in beside if some)])
+        moves = self._moves_before + run.moves + sum(r.moves for r in self._rivals if r is not run)
+        words = f"{moves:,} moves, {1e6 * best_s:,.2f} us"
         if self._code is interpreted:
             left_s = (1.0 - share) * self._budget.seconds
             self._code = self._warming.code(left_s)
@@ -151,14 +153,17 @@ class _Search:
 
     def _ahead(self, beginnings: list[Run]) -> Run:
         """The run that is ahead after some moves from each beginning."""
-        begun = []
+        begun, self._rivals = [], beginnings
         for run in beginnings:
             limit = self._share() + TRIAL_SHARE
             run.improve(lambda: self._goes_on(run) and self._share() < limit, TRIAL_MOVES)  # noqa: B023
             begun.append(run)
             if self._is_over:
                 break
-        return min(begun, key=lambda run: run.best_s)
+        ahead = min(begun, key=lambda run: run.best_s)
+        self._rivals = []
+        self._moves_before += sum(run.moves for run in beginnings if run is not ahead)
+        return ahead
 
     def _anew(self, best: Run, number: int) -> Run:
         """A run with another seed: from nothing, every third from the best beginning."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
@@ -189,3 +190,23 @@ def test_a_touch_that_must_be_slow_is_served_by_no_stay(
 
 def _is_fast(program: Program, plan: Plan, touch: int) -> bool:
     return plan.is_fast[program.touches[touch].accesses[0]]
+
+
+def test_the_best_that_is_told_never_gets_worse_nor_do_the_moves_get_fewer(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[int, float]] = []
+
+    def listen(share: float, message: str) -> bool:
+        del share
+        found = re.match(r"([\d,]+) moves, ([\d,.]+) us", message)
+        assert found is not None
+        moves, best = (text.replace(",", "") for text in found.groups())
+        told.append((int(moves), float(best)))
+        return len(told) < 100
+
+    monkeypatch.setattr(solver, "TRIAL_MOVES", 20)
+    solve("local", program, Budget(600.0, 0, listen))
+    assert len({moves for moves, _ in told}) > 3
+    assert [moves for moves, _ in told] == sorted(moves for moves, _ in told)
+    assert [best for _, best in told] == sorted((best for _, best in told), reverse=True)

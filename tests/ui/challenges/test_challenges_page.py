@@ -305,3 +305,12 @@ def test_stale_positions_are_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "mine them anew" in at.warning[0].value
     finally:
         caching._mined.clear()
+
+
+def test_a_board_that_is_not_there_is_said_as_long_as_no_other_is_opened() -> None:
+    at = open_view(_challenges, program="zz")
+    assert "zz" in at.warning[0].value
+    at.run()
+    assert "zz" in at.warning[0].value, "the address is that of the overview by now"
+    at = open_view(_challenges, foo="bar")
+    assert "foo=bar" in at.warning[0].value

@@ -128,6 +128,7 @@ def test_plans_of_a_link_that_nobody_can_make_are_dropped() -> None:
     run_until(at, lambda: state.expected == [])
     assert state.plans[0] == "greedy"
     assert "you" not in state.plans
+    assert any("“you”" in warning.value for warning in at.warning)
 
 
 def test_a_link_to_one_plan_waits_for_it() -> None:

@@ -24,8 +24,10 @@ from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
 from ui.model.search.state import Again, Thought, brought
 from ui.model.search.watch import BEST_GAME, FIRST_GAME
+from ui.search import watch_view
 from ui.search.board_view import identity_of
-from ui.session import caching
+from ui.session import caching, opening
+from ui.session.state import Session
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = "teach-evict-and-return"
@@ -239,3 +241,12 @@ def test_other_searches_of_the_position_are_sent_along(shown: AppTest, thought: 
     assert names[0].startswith("in the game")
     assert names[1].startswith("again 1")
     assert "fresh weights" in names[1]
+
+
+def test_the_first_game_that_an_earlier_visit_ordered_is_not_shown_twice() -> None:
+    for visit in ("first", "after a reload"):
+        session = Session(identity="somebody")
+        opening.open_named(session, PROGRAM)
+        watch_view.order_game(session)
+        jobs = session.open.searches.jobs
+        assert [job.order.name for job in jobs] == [FIRST_GAME], visit

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.session.link_query import ignored, move_of
+from ui.session.link_query import ignored, move_of, unknown
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,8 @@ def test_what_means_nothing_is_said(query: dict[str, str], told: tuple[str, ...]
     text = ignored(query, 10)
     assert bool(text) == bool(told)
     assert all(part in text for part in told)
+
+
+def test_a_page_says_which_parameters_it_does_not_know() -> None:
+    assert unknown({"lesson": "x", "embed": "true"}, ("lesson",)) == ""
+    assert "foo=bar" in unknown({"lesson": "x", "foo": "bar"}, ("lesson",))

@@ -13,6 +13,7 @@ from engine.debugging.regret import CLASSES
 from engine.game.moves import ACTION_NAMES
 from tests.ui.apps import open_view
 from ui.components.glossary import about, find, javascript, term_html, terms
+from ui.words.page import readable, section
 
 ROOT = Path(__file__).resolve().parents[3]
 RESNET = "resnet50-v5e-b64"
@@ -124,3 +125,12 @@ def test_without_the_documentation_a_word_leads_nowhere() -> None:
     from ui.words.page import section
 
     assert section("docs/none.md#x") == ("docs/none.md#x", "")
+
+
+def test_what_is_read_of_a_file_leads_to_no_other_file() -> None:
+    assert readable("[costs](costs.md) ![a](b.png) [XLA](https://x.org/y)") == (
+        "costs  [XLA](https://x.org/y)"
+    )
+    for term in terms():
+        left = re.findall(r"\]\(([^)]*)\)", readable(section(term.see)[1]))
+        assert all(target.startswith("https://") for target in left), term.name

@@ -122,7 +122,7 @@ _WARNING = (
 def _score(state: ChallengeState) -> str:
     text = f"{state.num_right} of {count_text(state.num_asked, 'answer')} right"
     gained = round(state.gained)
-    return f"{text}; rating {'+' if gained > 0 else '−'}{abs(gained)}" if gained else text
+    return f"{text}; rating {abs(gained)} {'higher' if gained > 0 else 'lower'}" if gained else text
 
 
 def _verdict_html(

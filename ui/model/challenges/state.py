@@ -58,6 +58,8 @@ class ChallengeState:
     taken_back: TakenBack | None = None
     asked_for: str = ""
     """Key of a position that a class asks for, until it is shown."""
+    lost: str = ""
+    """Why the board that a link asks for is not there."""
     taken_up: set[str] = field(default_factory=set)
     """Programs of which the game under way has been looked for."""
     sheets: dict[tuple[str, tuple[int, ...]], Sheet] = field(default_factory=dict)

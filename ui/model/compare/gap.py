@@ -56,10 +56,10 @@ def account_html(found: Account, is_measured: bool) -> str:
         parts.append(
             [b(".explained")[explained], f" by {count_text(number, 'decision')} of the agent"]
         )
-    if found.open_s > 0:
+    if found.open_s >= noise_s(found.gap_s):
         more = ", which no decision that was tried explains alone" if found.corrections else ""
         parts.append([b(".open")[open_], f" open: the best plan known does something else{more}"])
-    if found.bound_s is not None:
+    if found.bound_s is not None and found.bounds_s >= noise_s(found.gap_s):
         parts.append([b(".bounds")[bounds], " the bound's: no plan known does better"])
     joined: list[Node] = []
     for number, part in enumerate(parts):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ui.model.learn.progress import Card, Progress, Spent, name_of
 
-TITLE, LESSONS, POSITIONS = "class", "lessons", "positions"
+CLASS_PARTS = TITLE, LESSONS, POSITIONS = "class", "lessons", "positions"
 """The parameters of the link."""
 MOST_ITEMS = 60
 _SEPARATOR = ","

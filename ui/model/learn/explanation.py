@@ -16,6 +16,8 @@ from ui.components.units import gain_text, noise_s, time_text, times_text
 from ui.model.learn.attempt import Attempt, Point
 
 WRONG, RIGHT = "wrong", "right"
+MOST = 0.5
+"""A part of what is lost later that is larger is most of it."""
 _NAMES = {WRONG: "The line that refutes it", RIGHT: "The line that wins"}
 
 
@@ -61,11 +63,13 @@ def _loss(wrong: str, refutation: Refutation) -> Node:
 
 
 def _worst_html(game: ReferenceGame, refutation: Refutation) -> Node:
-    worst = refutation.costliest
-    if worst is None:
-        return None
+    first, worst = refutation.moments[0], refutation.costliest
+    if worst is None or first.lost_s > worst.lost_s:
+        return p[f"At once it loses {time_text(first.lost_s)}: {reason(game, first)}"]
+    later_s = refutation.lost_s - first.lost_s
+    how_much = "Most of it" if worst.lost_s > MOST * later_s else "The largest part of it"
     return p[
-        "Most of it, ",
+        f"{how_much}, ",
         b[time_text(worst.lost_s)],
         ", at ",
         *_where(game, worst),
