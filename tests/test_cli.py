@@ -130,6 +130,7 @@ def test_steerable_asks_for_plans_that_the_pass_itself_makes(
     assert said["solver"] == "steered"
 
 
+@pytest.mark.nightly
 def test_the_agent_solves_and_leaves_its_trace(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -137,6 +137,7 @@ def test_noise_chooses_but_is_no_opinion(workload: Workload, config: SearchConfi
     assert moves.policy == pytest.approx(taught, abs=1e-4)
 
 
+@pytest.mark.nightly
 def test_a_trace_tells_the_same_game(workload: Workload) -> None:
     trainer = small_trainer()
     trainer.play_round()

@@ -28,6 +28,7 @@ from tests.agent.small import CONFIG
 COURSE = Course(programs=("teach-keep-or-drop", "teach-prefetch"), rounds=3, seed=4)
 
 
+@pytest.mark.nightly
 def test_a_short_training_ships_a_checkpoint(tmp_path: Path) -> None:
     told: list[str] = []
     trainer = train(COURSE, CONFIG, tmp_path / "run", tmp_path / "out", told.append)

@@ -275,6 +275,7 @@ def test_each_step_is_what_the_networks_say_one_by_one(known: Features, batch: B
             np.testing.assert_allclose(said.reward_logits[row, step], reward[0], 1e-2, 1e-3)
 
 
+@pytest.mark.nightly
 def test_each_unrolled_step_halves_the_gradient(
     known: Features, batch: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,6 +353,7 @@ def fitted(known: Features) -> tuple[Params, Batch, dict[str, float]]:
     return params, one, values_of(losses)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "most"), [("policy", 0.02), ("value", 0.1), ("reward", 0.1), ("consistency", 0.15)]
 )

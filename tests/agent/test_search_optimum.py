@@ -74,6 +74,7 @@ def test_with_the_real_rules_as_model_it_finds_it_against_a_bad_prior(name: str)
     assert greedy_score(workload, misled(), REAL_RULES) == pytest.approx(best, abs=NEAR)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", LEARNED_WELL)
 def test_with_the_model_that_it_has_learned_it_finds_it_too(name: str) -> None:
     """Without demonstrations: what it knows it has played itself."""

@@ -151,6 +151,7 @@ def _shows_times(page: Page) -> bool:
     return page.get_by_text(heading).count() > 0
 
 
+@pytest.mark.nightly
 def test_a_long_run_can_be_cancelled(browser: Browser, server: str) -> None:
     page = new_page(browser)
     page.goto(f"{server}/compare?program=alexnet-v4-b24&mode=runtimes")
@@ -172,6 +173,7 @@ def test_a_long_run_can_be_cancelled(browser: Browser, server: str) -> None:
     page.close()
 
 
+@pytest.mark.nightly
 def test_an_upload_opens_and_a_bad_one_says_why(
     browser: Browser, server: str, tmp_path: Path
 ) -> None:

@@ -89,7 +89,7 @@ CASES = {
     "words": Case("words", "", ".st-key-term input"),
 }
 
-PUSHED = ("start", "learn", "a challenge", "programs", "play", "search", "debug", "layouts")
+PUSHED = ("start", "a challenge", "play", "debug", "layouts")
 """The pages that each push looks at; the night looks at all."""
 
 

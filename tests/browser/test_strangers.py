@@ -74,6 +74,7 @@ def decide(page: Page) -> None:
     raise AssertionError("the game does not end")
 
 
+@pytest.mark.nightly
 def test_from_the_front_door_to_beating_greedy(browser: Browser, server: str) -> None:
     page = browser.new_page(viewport=SIZE)
     errors = complaints(page)

@@ -103,6 +103,7 @@ def test_a_plan_becomes_placements_with_reasons(session: CompileSession) -> None
     assert max(p.realised for p in became) == 1.0
 
 
+@pytest.mark.nightly
 def test_verify_prints_the_contract_and_names_what_is_unknown(
     session: CompileSession, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

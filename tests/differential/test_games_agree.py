@@ -122,6 +122,7 @@ def test_real_programs_with_loops_agree() -> None:
         assert_same_game(program, rules, game_of(encoded, 0))
 
 
+@pytest.mark.nightly
 def test_drop_backup_undoes_dead_ends() -> None:
     rules = Rules(strict=True)
     undone = 0

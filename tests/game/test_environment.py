@@ -78,6 +78,7 @@ def test_games_are_those_of_the_plain_rules(
     assert not states.truncated.any()
 
 
+@pytest.mark.nightly
 def test_rewards_add_up_to_what_the_plan_saves(
     program: Program, env: Environment, played: tuple[np.ndarray, EnvState]
 ) -> None:

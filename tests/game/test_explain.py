@@ -180,6 +180,7 @@ def test_names_and_units() -> None:
     assert time_text(0.0) == "0 ns"
 
 
+@pytest.mark.nightly
 def test_every_action_of_random_games_is_explained_in_agreement_with_the_mask() -> None:
     seen: Counter[Reason] = Counter()
     for seed in range(90):

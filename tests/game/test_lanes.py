@@ -58,6 +58,7 @@ def test_games_apart_play_as_alone(is_one_program: bool) -> None:
         np.testing.assert_array_equal(rewards, np.array([reward for _, reward in played]))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("rules", [SMALL, USUAL], ids=["small tables", "usual tables"])
 def test_a_stack_of_programs_resets_as_each_alone(rules: Rules) -> None:
     single, stacked = stack(rules)

@@ -75,6 +75,7 @@ def walk(program: Program, seed: int) -> list[tuple[ReferenceGame, np.ndarray]]:
     return seen
 
 
+@pytest.mark.nightly
 def test_every_number_is_finite_and_tame(program: Program) -> None:
     for _, seen in walk(program, 0):
         assert seen.shape == (SIZE,)

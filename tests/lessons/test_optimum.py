@@ -59,6 +59,7 @@ def test_looking_ahead_sees_as_far_as_it_looks() -> None:
         assert look_ahead(game, action, 1) == after.step(action)
 
 
+@pytest.mark.nightly
 def test_stars_fall_with_the_distance_from_the_optimum() -> None:
     lesson = load_catalogue().find("out-and-back")
     judge = Judge(replace(lesson, goal=Goal(within=1.5)))

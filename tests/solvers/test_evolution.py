@@ -46,6 +46,7 @@ def run(program: Program, seed: int, generations: int) -> Evolution:
     return found
 
 
+@pytest.mark.nightly
 def test_the_seed_decides(program: Program) -> None:
     first, second, other = (run(program, seed, 12) for seed in (1, 1, 2))
     assert [one.ticks for one in first.population] == [one.ticks for one in second.population]
@@ -114,6 +115,7 @@ def test_islands_play_by_their_rules_and_the_best_one_leads(program: Program) ->
         assert island.best.ticks <= islands.leader.best.ticks
 
 
+@pytest.mark.nightly
 def test_guests_are_judged_by_the_rules_of_the_island(program: Program) -> None:
     host, guest = start(program, 1, Rules(place="best_fit")), run(program, 2, GENERATIONS).best
     here = play_script(program, guest.genes, host.rules).total_reward

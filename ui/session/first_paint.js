@@ -1,6 +1,7 @@
 // Takes the first paint away when Streamlit's page has something to show in its place.
 (() => {
-  const LOOK_MS = 40;
+  const LOOK_MS = 40,
+    SHOWN = "p, b, h1, h2, h3, button, img, canvas";
   const paint = document.getElementById("first-paint");
   try {
     // A theme that was chosen in the menu is kept under a name that begins so.
@@ -13,8 +14,8 @@
   }
   const stands = () => {
     if (document.querySelector('[role="dialog"], [data-testid="stException"]')) return true;
-    const page = document.querySelector(".stMainBlockContainer");
-    return page?.innerText.trim() || page?.querySelector("img, canvas");
+    const shown = document.querySelectorAll(`.stMainBlockContainer :is(${SHOWN})`);
+    return [...shown].some((one) => one.matches("img, canvas") || one.textContent.trim());
   };
   (function look() {
     if (stands()) paint.remove();

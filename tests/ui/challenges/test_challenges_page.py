@@ -94,6 +94,7 @@ def test_a_program_that_was_played_on_stays_on_the_shelf() -> None:
     assert kept == [*shelf, other]
 
 
+@pytest.mark.nightly
 def test_a_game_of_good_moves_beats_greedy_and_is_kept() -> None:
     at = match_page()
     at.selectbox(key="decisions").set_value(EVERY).run()

@@ -56,6 +56,7 @@ class MapView extends View {
       this.reveal();
     } else if (this.order?.do === "play" && this.order.serial === data.handled && !data.missed) {
       this.say(`${ACTIONS[this.order.action]} is not allowed here. ${data.refusal ?? ""}`, REASON_MS);
+      this.refusedAt = this.state.move;
       flash(this.order.action);
     }
     if (data.missed && this.order?.serial === data.handled) this.say(MISSED, REASON_MS);
@@ -183,6 +184,8 @@ class MapView extends View {
   }
 
   schedule() {
+    // Why an action is refused is of no interest at another move.
+    if (this.refusedAt !== undefined && this.refusedAt !== this.state.move) this.quieten();
     this.frame ??= requestAnimationFrame(() => {
       const wanted = this.wanted;
       this.frame = this.wanted = null;
@@ -250,9 +253,13 @@ class MapView extends View {
     toast.textContent = text;
     toast.hidden = false;
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => {
-      toast.hidden = true;
-    }, milliseconds);
+    this.refusedAt = undefined;
+    this.silence = setTimeout(() => this.quieten(), milliseconds);
+  }
+
+  quieten() {
+    this.root.querySelector(".toast").hidden = true;
+    this.refusedAt = undefined;
   }
 
   act(name) {
