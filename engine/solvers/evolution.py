@@ -19,7 +19,6 @@ from engine.processes import is_child
 from engine.program.model import Program
 from engine.solvers.apart import run_apart
 from engine.solvers.clock import Clock
-from engine.solvers.demonstrations import quick_bound, shown
 from engine.solvers.registry import Budget
 
 COMPILE_S = 8.0
@@ -46,6 +45,9 @@ def evolution(program: Program, budget: Budget) -> Plan:
 
 def evolve(program: Program, budget: Budget) -> Plan:
     """As `evolution`, in this process."""
+    # It loads JAX, for which a short budget has no time.
+    from engine.solvers.demonstrations import quick_bound, shown
+
     clock = Clock(budget)
     games = 2
 

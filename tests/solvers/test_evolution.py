@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
 from itertools import count
 from types import SimpleNamespace
@@ -184,6 +186,16 @@ def test_short_budgets_play_some_first_games_plainly(program: Program) -> None:
     assert simulate(program, some).latency_s <= simulate(program, one).latency_s
 
 
+def test_a_short_budget_does_not_wait_for_jax() -> None:
+    code = (
+        "import sys; from engine.program.library import load_sample;"
+        "from engine.solvers import Budget, solve;"
+        "solve('evolution', load_sample('teach-prefetch'), Budget(0.2));"
+        "sys.exit('jax' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_without_the_time_for_a_game_there_is_none(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,7 +221,7 @@ def test_what_is_compiled_is_played_and_not_counted(
             compiled.append(self.rules)
 
     best = Demonstrations(Rules(place="best_fit"), ((),), (1.0,))
-    monkeypatch.setattr(evolution, "shown", lambda *_: (best,))
+    monkeypatch.setattr("engine.solvers.demonstrations.shown", lambda *_: (best,))
     monkeypatch.setattr("engine.game.jaxgame.batching.BatchGame", Game)
     told: list[str] = []
     budget = Budget(60.0, 0, lambda share, word: not told.append(word) and len(told) < 6)
