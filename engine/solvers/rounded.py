@@ -20,6 +20,7 @@ from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.clock import Clock
 from engine.solvers.local.arrays import Facts, Floats, Ints, encode
+from engine.solvers.local.compiled import Code, interpreted
 from engine.solvers.local.search import Run
 from engine.solvers.registry import Budget
 
@@ -100,22 +101,35 @@ def best_first(program: Program, progress: Callable[[float, str], bool]) -> Iter
             yield one.plan({"roundings": len(tried)})
 
 
-def roundings(program: Program, seed: int, goes_on: Callable[[], bool]) -> Iterator[Run]:
-    """A search without a linear program, then one for each rule, while it goes on."""
+def roundings(
+    program: Program,
+    seed: int,
+    goes_on: Callable[[], bool],
+    code: Callable[[], Code] = lambda: interpreted,
+) -> Iterator[Run]:
+    """A search without a linear program, then one for each rule, while it goes on.
+
+    `code`: asked for each of them; what is compiled is many times faster on large programs.
+    """
     facts = encode(program)
     ones = np.ones(len(program.touches))
-    yield _round(program, facts, seed, (ones, ones), RULES[0])
+    yield _round(program, facts, seed, (ones, ones), RULES[0], code())
     bound = lower_bound(program, BOUND_S, progress=lambda share, bound_s: goes_on())
     shares = np.array(bound.served), np.array(bound.stayed)
     # None are known if the linear program did not come to its end.
     for rule in RULES if shares[0].any() else ():
-        yield _round(program, facts, seed, shares, rule)
+        yield _round(program, facts, seed, shares, rule, code())
 
 
 def _round(
-    program: Program, facts: Facts, seed: int, shares: tuple[Floats, Floats], rule: Rule
+    program: Program,
+    facts: Facts,
+    seed: int,
+    shares: tuple[Floats, Floats],
+    rule: Rule,
+    code: Code,
 ) -> Run:
-    search = Run(program, seed, facts=facts)
+    search = Run(program, seed, facts=facts, code=code)
     runs = wanted_runs(facts, *shares, rule.threshold)
     search.serve(runs[np.argsort(-_worth(facts, runs, rule.power), kind="stable")])
     return search

@@ -29,6 +29,8 @@ TRIAL_MOVES = 20_000
 """Moves that every beginning gets at most."""
 TRIAL_SHARE = 0.06
 """Share of the time that every beginning gets at most."""
+LP_TOUCHES, LP_POWER = 2500, 1.5
+"""Touches of a program whose linear program takes a second, and how its time grows with them."""
 QUICK_TOUCHES_PER_S = {"xla_like": 6000, "greedy": 100}
 """Solvers whose plans are beginnings if there is a second for so many touches of the program."""
 
@@ -101,7 +103,7 @@ class _Search:
 
     def _begun_from(self, plan: Plan) -> Run:
         self._given.append(plan)
-        return _begun(self._program, self._budget.seed, plan, interpreted)
+        return _begun(self._program, self._budget.seed, plan, self._code)
 
     def _share(self) -> float:
         """The share of the time that is over."""
@@ -141,9 +143,13 @@ class _Search:
         def goes_on() -> bool:
             return self._goes_on(found[0]) and self._share() < BEGINNING_SHARE
 
-        for run in roundings(program, self._budget.seed, goes_on):
+        for run in roundings(program, self._budget.seed, goes_on, lambda: self._code):
+            is_first = not found
             found = heapq.nsmallest(NUM_BEGINNINGS, [*found, run], key=lambda run: run.best_s)
-            if not goes_on():
+            left_s = (BEGINNING_SHARE - self._share()) * seconds
+            # All further ones need the linear program, which says nothing before it has ended.
+            is_too_large = is_first and (len(program.touches) / LP_TOUCHES) ** LP_POWER > left_s
+            if is_too_large or not goes_on():
                 break
         for name, touches_per_s in QUICK_TOUCHES_PER_S.items():
             if not self._is_over and len(program.touches) <= touches_per_s * seconds:

@@ -67,7 +67,7 @@ def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
                     self.build(lambda: True)
                 begun.append((self.seed, self.best_s))
 
-    def half_built(program: Program, seed: int, goes_on: object) -> Iterator[Run]:
+    def half_built(program: Program, seed: int, goes_on: object, code: object) -> Iterator[Run]:
         run = Still(program, seed)
         run.build(lambda: False)
         yield run
