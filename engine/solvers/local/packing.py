@@ -8,11 +8,18 @@ no place counts for more in the next round.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+
+from engine.solvers.local.arrays import Ints
+from engine.solvers.local.compiled import Code, compiled, interpreted
 
 ROUNDS = 24
 """Orders that are tried at most."""
+NOWHERE = -1_000_000_000
+"""In place of an address that there is not; hints may say anything."""
 RAISE = 1.5
 """How much more a stay counts in the next round after it found no place."""
 
@@ -31,9 +38,17 @@ class Life:
     hint: int | None = None
 
 
-def pack(lives: Sequence[Life], capacity: int) -> list[int | None]:
-    """The first granule of each, None where no place was found: those that are worth least."""
+Fit = Callable[[Sequence[int], bool], list[int | None]]
+"""Places in an order of the lives, and whether those that have hints come first, at them."""
+
+
+def pack(lives: Sequence[Life], capacity: int, code: Code = interpreted) -> list[int | None]:
+    """The first granule of each, None where no place was found: those that are worth least.
+
+    `code`: what is compiled finds the same places, many times faster where there are thousands.
+    """
     near = _neighbours(lives)
+    fit = _plain(lives, near, capacity) if code is interpreted else _by(code, lives, near, capacity)
     slots = [sum(end - start for start, end in life.spans) for life in lives]
     weight = [life.size * number**0.5 for life, number in zip(lives, slots, strict=True)]
     best: list[int | None] = []
@@ -41,7 +56,7 @@ def pack(lives: Sequence[Life], capacity: int) -> list[int | None]:
     for number in range(ROUNDS + 1):
         order = sorted(range(len(lives)), key=lambda i: -weight[i])
         # First with the hints: then mostly little is left to place.
-        places = _first_fit(lives, near, order, capacity, has_hints=number == 0)
+        places = fit(order, number == 0)
         lost = [i for i, place in enumerate(places) if place is None]
         lost_s = sum(lives[i].worth_s for i in lost)
         if lost_s < least_s or not lost:
@@ -54,6 +69,69 @@ def pack(lives: Sequence[Life], capacity: int) -> list[int | None]:
     return best
 
 
+def _hinted_first(lives: Sequence[Life], order: Sequence[int]) -> list[int]:
+    return sorted(order, key=lambda i: lives[i].hint is None)
+
+
+def _plain(lives: Sequence[Life], near: Sequence[Sequence[int]], capacity: int) -> Fit:
+    return lambda order, has_hints: _first_fit(lives, near, order, capacity, has_hints)
+
+
+def _by(code: Code, lives: Sequence[Life], near: Sequence[Sequence[int]], capacity: int) -> Fit:
+    """As `_plain`, by compiled code."""
+    first = np.concatenate([[0], np.cumsum([len(some) for some in near])]).astype(np.int64)
+    others = np.array([j for some in near for j in some], dtype=np.int64)
+    size = np.array([life.size for life in lives], dtype=np.int64)
+    lowest = np.array([life.lowest for life in lives], dtype=np.int64)
+    hints = [NOWHERE if life.hint is None else life.hint for life in lives]
+
+    def fit(order: Sequence[int], has_hints: bool) -> list[int | None]:
+        in_turn = _hinted_first(lives, order) if has_hints else order
+        hint = np.array(hints if has_hints else [NOWHERE] * len(lives), dtype=np.int64)
+        places = np.full(len(lives), NOWHERE, dtype=np.int64)
+        turns = np.array(in_turn, dtype=np.int64)
+        code(fit_in_turn)(first, others, size, lowest, hint, turns, capacity, places)
+        return [None if place == NOWHERE else place for place in places.tolist()]
+
+    return fit
+
+
+@compiled
+def fit_in_turn(
+    first: Ints,
+    others: Ints,
+    size: Ints,
+    lowest: Ints,
+    hint: Ints,
+    turns: Ints,
+    capacity: int,
+    places: Ints,
+) -> None:
+    """As `_first_fit`, on arrays; `others[first[i]:first[i + 1]]` share a slot with `i`."""
+    for i in turns:
+        num = 0
+        begin = np.empty(first[i + 1] - first[i], dtype=np.int64)
+        end = np.empty(first[i + 1] - first[i], dtype=np.int64)
+        for at in range(first[i], first[i + 1]):
+            place = places[others[at]]
+            if place != NOWHERE:
+                begin[num] = place
+                end[num] = place + size[others[at]]
+                num += 1
+        low, high = hint[i], hint[i] + size[i]
+        is_free = low != NOWHERE and lowest[i] <= low and high <= capacity
+        for at in range(num):
+            is_free = is_free and not (begin[at] < high and low < end[at])
+        if not is_free:
+            low = lowest[i]
+            for at in np.argsort(begin[:num]):
+                if begin[at] - low >= size[i]:
+                    break
+                low = max(low, end[at])
+        if low + size[i] <= capacity:
+            places[i] = low
+
+
 def _first_fit(
     lives: Sequence[Life],
     near: Sequence[Sequence[int]],
@@ -64,7 +142,7 @@ def _first_fit(
     """Each in turn at the lowest place that is free all its life, or at its hint if that is."""
     places: list[int | None] = [None] * len(lives)
     if has_hints:
-        order = sorted(order, key=lambda i: lives[i].hint is None)
+        order = _hinted_first(lives, order)
     for i in order:
         life = lives[i]
         taken = []

@@ -16,7 +16,7 @@ from engine.solvers.local.arrays import (
     is_border,
     write_back_level,
 )
-from engine.solvers.local.compiled import Code, compiled
+from engine.solvers.local.compiled import Code, compiled, interpreted
 from engine.solvers.local.packing import Life, pack
 from engine.solvers.local.recreate import outline, start_with_write, time_copies
 from engine.solvers.local.state import (
@@ -129,10 +129,12 @@ def spans_of(facts: Facts, stay: Ints) -> tuple[tuple[int, int], ...]:
     return tuple(spans)
 
 
-def place_stays(facts: Facts, stays: Sequence[Ints], hints: Places) -> dict[tuple[int, int], int]:
+def place_stays(
+    facts: Facts, stays: Sequence[Ints], hints: Places, code: Code = interpreted
+) -> dict[tuple[int, int], int]:
     """Places for the stays; those that found none are missing. `hints`: what they had before."""
     lives = [_life(facts, stay, hints.get(key_of(stay))) for stay in stays]
-    places = pack(lives, facts.capacity)
+    places = pack(lives, facts.capacity, code)
     return {
         key_of(stay): place for stay, place in zip(stays, places, strict=True) if place is not None
     }

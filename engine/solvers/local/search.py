@@ -15,6 +15,7 @@ from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Prog
 from engine.solvers.local.arrays import Facts, Ints, encode
 from engine.solvers.local.compiled import Code, compiled, interpreted
 from engine.solvers.local.machine import is_warm, machine_code, note_warm
+from engine.solvers.local.packing import Life, pack
 from engine.solvers.local.plans import (
     key_of,
     load_plan,
@@ -330,7 +331,7 @@ class Run:
         if self.best_s == self._confirmed.objective_s:
             return
         stays = self._best_stays()
-        places = place_stays(self._facts, stays, self._confirmed.places)
+        places = place_stays(self._facts, stays, self._confirmed.places, self._code)
         placed = [stay for stay in stays if key_of(stay) in places]
         if len(placed) < len(stays):
             self._tighten([stay for stay in stays if key_of(stay) not in places])
@@ -376,7 +377,7 @@ class Run:
     def present_plan(self) -> Plan | None:
         """The plan of the present stays, whatever it is worth; None if they find no places."""
         stays = present_stays(self.state)
-        places = place_stays(self._facts, stays, self._confirmed.places)
+        places = place_stays(self._facts, stays, self._confirmed.places, self._code)
         if len(places) < len(stays):
             return None
         return to_plan(self._program, self._facts, stays, places, {})
@@ -413,5 +414,6 @@ def compile_all(progress: Progress) -> Code:
     again.load(run.plan({}))
     again.serve(np.zeros((1, 2), dtype=np.int64))
     code(restore_best)(*again.handles)
+    pack([Life(((0, 1),), 1, 0, 1.0)], 1, code)
     note_warm()
     return code

@@ -7,6 +7,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.solvers.local.compiled import interpreted
 from engine.solvers.local.packing import Life, pack
 
 
@@ -63,3 +64,9 @@ def test_a_stay_that_finds_no_place_is_placed_earlier_in_the_next_round() -> Non
 def test_what_is_worth_least_goes_without() -> None:
     some = [Life(((0, 4),), 6, 0, 1.0), Life(((0, 4),), 6, 0, 3.0)]
     assert pack(some, 8) == [None, 0]
+
+
+@given(st.lists(lives(), max_size=20), st.integers(1, 32))
+def test_arrays_find_the_same_places(some: list[Life], capacity: int) -> None:
+    """What is compiled, here as it stands."""
+    assert pack(some, capacity, lambda function: interpreted(function)) == pack(some, capacity)
