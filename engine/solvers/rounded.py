@@ -21,6 +21,7 @@ from engine.program.model import Program
 from engine.solvers.clock import Clock
 from engine.solvers.local.arrays import Facts, Floats, Ints, encode
 from engine.solvers.local.compiled import Code, interpreted
+from engine.solvers.local.machine import code_at_hand
 from engine.solvers.local.search import Run
 from engine.solvers.registry import Budget
 
@@ -83,7 +84,8 @@ def best_first(program: Program, progress: Callable[[float, str], bool]) -> Iter
     def goes_on() -> bool:
         return progress(len(tried) / (1 + len(RULES)), f"{len(tried)} roundings")
 
-    for one in roundings(program, 0, goes_on):
+    code = code_at_hand(program)
+    for one in roundings(program, 0, goes_on, lambda: code):
         tried.append(one)
         if best is None or one.best_s < best.best_s:
             # What finds no place counts for nothing.

@@ -39,7 +39,8 @@ def _when_painted(figure: go.Figure, key: str) -> None:
         current_session().has_charts = True
         st.plotly_chart(figure, key=key, config=CHART_CONFIG)
     else:
-        st.html(str(div(style=f"height:{figure.layout.height or _USUAL_PX}px")))
+        height = figure.layout.height or _USUAL_PX
+        st.html(str(div(".chart-waits", style=f"height:{height}px")))
 
 
 def _ignore() -> None:

@@ -18,6 +18,7 @@ from engine.errors import EngineError
 from engine.files import write_bytes
 from engine.folders import cache_folder
 from engine.plan.simulate import ROUNDING
+from engine.program.model import Program
 from engine.solvers.local.compiled import MARKED, Code, compiled, interpreted
 
 IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
@@ -112,6 +113,15 @@ def is_warm() -> bool:
         return True
     folder = cached_sources()
     return folder is not None and (folder / "complete").exists()
+
+
+LARGE = 2500
+"""Touches from which on a single pass over a program takes longer than loading what is compiled."""
+
+
+def code_at_hand(program: Program) -> Code:
+    """Compiled code for a large program, where some is kept; else the interpreted one."""
+    return machine_code() if len(program.touches) >= LARGE and is_warm() else interpreted
 
 
 def note_warm() -> None:
