@@ -290,19 +290,3 @@ def test_a_layer_opens_and_the_roofline_is_drawn(browser: Browser, server: str) 
     assert eventually(lambda: "mode=roofline" in address(page))
     assert_no_error(page)
     page.close()
-
-
-def test_every_export_can_be_saved(page: Page, tmp_path: Path) -> None:
-    page.get_by_role("button", name="Export").click()
-    saves = page.locator('[class*="st-key-save_"] button')
-    saves.first.wait_for(timeout=PATIENCE_MS)
-    names = []
-    for button in saves.all():
-        with page.expect_download(timeout=PATIENCE_MS) as download:
-            button.click()
-        names.append(download.value.suggested_filename)
-        download.value.save_as(tmp_path / names[-1])
-        assert (tmp_path / names[-1]).stat().st_size > 0
-    endings = ("bundle.zip", "runtimes.csv", "kinds.csv", "tensors.csv", "instructions.csv")
-    assert all(any(name.endswith(ending) for name in names) for ending in endings), names
-    page.keyboard.press("Escape")

@@ -19,6 +19,7 @@ from engine.program.provenance import has_compiled_plan
 from engine.solvers import (
     SOLVERS,
     Budget,
+    demonstrations,
     evolution,
     find,
     muzero,
@@ -111,7 +112,7 @@ def test_the_seed_decides(
     name: str, weights: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A second is enough for the bound, unless the machine is a dozen times slower than usual.
-    for module in (evolution, practice):
+    for module in (demonstrations, practice):
         monkeypatch.setattr(module, "quick_bound", lambda program, _: lower_bound(program))
     # What the solver itself finds.
     monkeypatch.setattr(registry, "FIRST", ())

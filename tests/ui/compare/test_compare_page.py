@@ -14,6 +14,7 @@ from engine.plan.check import check
 from engine.program import library
 from tests.solvers.broken_plugin import plugins_of
 from tests.ui.apps import SECONDS, open_view
+from ui.compare import exports_view
 from ui.components.units import gain_text
 from ui.session import caching, opening
 
@@ -264,3 +265,17 @@ def test_the_first_chart_waits_in_every_mode(mode: str) -> None:
     at.session_state["explorer"].has_charts = True
     at.run()
     assert len(at.get("plotly_chart")) == 1
+
+
+def test_every_export_is_made_when_it_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    saved: dict[str, object] = {}
+    monkeypatch.setattr(
+        exports_view, "_save", lambda label, data, name, *_: saved.update({name: data})
+    )
+    at = opened("llamadecode-v5e-b8", mode="layouts", plans="best known,xla_compiled")
+    assert not at.exception
+    endings = ("bundle.zip", "runtimes.csv", "kinds.csv", "tensors.csv", "instructions.csv")
+    for ending in endings:
+        made = next(data for name, data in saved.items() if name.endswith(ending))
+        assert callable(made), "nothing is computed before"
+        assert len(made()) > 100
