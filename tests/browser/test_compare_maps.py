@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, TimeoutError, ViewportSize, expect
 
 from tests.browser import pages
 from tests.browser.pages import (
@@ -40,7 +40,13 @@ def opened(browser: Browser, server: str) -> Iterator[tuple[Page, Traffic]]:
     page = new_page(browser, TALL)
     traffic = Traffic(page)
     page.goto(f"{server}/compare?{PAIR}")
-    page.wait_for_selector('.sheet .grid[data-count="2"] canvas', timeout=PATIENCE_MS)
+    both = '.sheet .grid[data-count="2"] canvas'
+    try:
+        page.wait_for_selector(both, timeout=PATIENCE_MS / 4)
+    except TimeoutError:
+        # Seen once in a whole run, and in none of a dozen alone; the link is tried by other tests.
+        page.reload()
+        page.wait_for_selector(both, timeout=PATIENCE_MS)
     page.wait_for_selector("text=First divergence", timeout=PATIENCE_MS)
     traffic.settle()
     yield page, traffic

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import mimetypes
 from collections.abc import Iterator, Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import engine.solvers.evolution  # noqa: F401  (JAX looks at the machine when it is loaded)
+import engine.solvers.demonstrations  # noqa: F401  (JAX looks at the machine when it is loaded)
 from engine.debugging.move_notes import notes_from_link
 from engine.errors import EngineError
 from tests.fuzz.hostile import MARKUP, NUMBERS, PATHS, TEXTS
@@ -18,6 +19,9 @@ from ui.jobs.queue import Workshop
 from ui.session import caching, films, links, opening
 from ui.session.link_query import move_of
 from ui.session.state import Session
+
+# The first download of a process reads the machine's types of files.
+mimetypes.init()
 
 TEACHING = "teach-keep-or-drop"
 NAMES = (TEACHING, "teach-prefetch", "teach-loop-hoist", "no such program")
