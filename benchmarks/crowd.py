@@ -36,6 +36,7 @@ CROWDS = ((1, False), (10, False), (10, True), (50, False), (50, True))
 """Visitors, and whether two searches run beside them."""
 PAUSE_S = 3.0
 REST_MS = 140
+"""`COMMIT_MS` of the map (`ui/components/memory_map/commands.js`)."""
 QUIET_S = 2.5
 """Without a message for so long a page is at rest."""
 PATIENCE_S = 60.0
@@ -199,8 +200,11 @@ def _memory_mib(address: str) -> int:
     """What the server of that address has in memory."""
     port = address.rsplit(":", 1)[1].encode()
     for folder in Path("/proc").glob("[0-9]*"):
-        words = (folder / "cmdline").read_bytes().split(b"\0")
-        if b"streamlit" in words and port in words:
-            lines = (folder / "status").read_text().splitlines()
-            return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmRSS"))
-    return 0
+        # Others may end meanwhile.
+        with suppress(OSError):
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if b"streamlit" in words and port in words:
+                lines = (folder / "status").read_text().splitlines()
+                kib = next(line.split()[1] for line in lines if line.startswith("VmRSS"))
+                return int(kib) // 1024
+    raise LookupError(f"no server of {address} runs here")

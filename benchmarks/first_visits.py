@@ -33,17 +33,17 @@ class Visit:
 
 
 VISITS = (
-    Visit("", ".doors, [class*='st-key-doors'] button"),
-    Visit("learn", "[class*='st-key-']"),
-    Visit("challenges", "[class*='st-key-'] button"),
+    Visit("", ".st-key-door_learn button"),
+    Visit("learn", ".st-key-next_lesson button"),
+    Visit("challenges", "[class*='st-key-match_'] button"),
     Visit("programs", ".card"),
     Visit(f"play?program={LARGE}", ".turn .choice"),
     Visit("search", ".search[data-move]"),
     Visit("debug", ".search[data-move]"),
     Visit("debug?program=mamba-v6e-b32", ".search[data-move]"),
     Visit(f"compare?program={LARGE}", ".stPlotlyChart"),
-    Visit("compiler", "h2, h3"),
-    Visit("words", "h2"),
+    Visit("compiler?program=t5-v5e-b24", ".st-key-compile button"),
+    Visit("words", "[class*='st-key-more_'] button"),
 )
 
 # Keeps in window.visit the longest time in which nothing stood on the page, from the beginning.

@@ -7,11 +7,13 @@ from pathlib import Path
 import streamlit as st
 
 from engine.program.library import SampleEntry
+from ui.components.markdown import plain
 from ui.components.memory_map.component import HOW_TO_READ, MEMORY_MAP
 from ui.model.programs.catalogue import card_html
 from ui.model.start.toy import SECONDS, telling
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
+from ui.session.link_query import unknown
 from ui.session.state import Session, current_session
 
 _PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
@@ -30,6 +32,8 @@ def render() -> None:
     query = st.query_params.to_dict()
     if "program" in query:
         st.switch_page(session.pages["play"], query_params=query)
+    if odd := unknown(query, ()):
+        st.warning(plain(odd), icon=":material/link_off:")
     st.html(_PROGRAMS / "gallery.css")
     st.html(Path(__file__).with_name("start.css"))
     with st.container(key="hero"):

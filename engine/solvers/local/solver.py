@@ -117,9 +117,10 @@ class _Search:
     def _goes_on(self, run: Run) -> bool:
         """Tell how far it is, and take up compiled code as soon as there is some."""
         share = self._share()
-        beside = [some for some in (*self._rivals, self._best) if some not in (None, run)]
-        best_s = min([run.best_s, *(some.best_s for some in beside if some)])
-        moves = self._moves_before + run.moves + sum(r.moves for r in self._rivals if r is not run)
+        rivals = [rival for rival in self._rivals if rival is not run]
+        known = [run, *rivals] if self._best is None else [run, *rivals, self._best]
+        best_s = min(some.best_s for some in known)
+        moves = self._moves_before + run.moves + sum(rival.moves for rival in rivals)
         words = f"{moves:,} moves, {1e6 * best_s:,.2f} us"
         if self._code is interpreted:
             left_s = (1.0 - share) * self._budget.seconds

@@ -192,7 +192,7 @@ def _is_fast(program: Program, plan: Plan, touch: int) -> bool:
     return plan.is_fast[program.touches[touch].accesses[0]]
 
 
-def test_the_best_that_is_told_never_gets_worse_nor_do_the_moves_get_fewer(
+def test_what_is_told_is_of_all_beginnings_however_they_take_turns(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[int, float]] = []

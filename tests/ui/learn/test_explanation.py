@@ -32,3 +32,10 @@ def test_what_costs_most_is_named(lost_us: tuple[float, ...], words: str) -> Non
     told = str(why_html(ReferenceGame(load_sample("teach-evict-and-return")), found))
     assert words in told and "It stays slow." in told
     assert told.count("Most of it") == (words == "Most of it")
+
+
+def test_where_no_moment_costs_anything_none_is_named() -> None:
+    moment = Moment(0, 0.0, 2, 1, None, "It stays slow.")
+    found = Refutation(0, (2,), (1,), 0.0, 5 * MICROSECOND, (moment,), 1)
+    told = str(why_html(ReferenceGame(load_sample("teach-evict-and-return")), found))
+    assert "It stays slow." not in told

@@ -65,6 +65,8 @@ def _loss(wrong: str, refutation: Refutation) -> Node:
 def _worst_html(game: ReferenceGame, refutation: Refutation) -> Node:
     first, worst = refutation.moments[0], refutation.costliest
     if worst is None or first.lost_s > worst.lost_s:
+        if first.lost_s < noise_s(refutation.lost_s):
+            return None
         return p[f"At once it loses {time_text(first.lost_s)}: {reason(game, first)}"]
     later_s = refutation.lost_s - first.lost_s
     how_much = "Most of it" if worst.lost_s > MOST * later_s else "The largest part of it"
