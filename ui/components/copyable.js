@@ -1,7 +1,9 @@
 // A text in a block that the keyboard scrolls, and a button that puts it on the clipboard.
 const SAID_MS = 2000;
 
-export default ({ data, parentElement }) => {
+export default (component) => {
+  if (isOvertaken(component)) return;
+  const { data, parentElement } = component;
   const button = parentElement.querySelector("button");
   const block = parentElement.querySelector("pre");
   block.textContent = data.text;

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from ui.components import in_order
+
 _HERE = Path(__file__).parent
 _HTML = (
     '<div class="copyable"><button type="button">Copy</button>'
@@ -15,10 +17,10 @@ _COPYABLE = st.components.v2.component(
     "copyable",
     html=_HTML,
     css=(_HERE / "copyable.css").read_text(encoding="utf-8"),
-    js=(_HERE / "copyable.js").read_text(encoding="utf-8"),
+    js=in_order.SCRIPT + (_HERE / "copyable.js").read_text(encoding="utf-8"),
 )
 
 
 def copyable(text: str, label: str, key: str) -> None:
     """Show the text; `label` says what it is to whoever cannot see it."""
-    _COPYABLE(key=key, data={"text": text, "label": label})
+    _COPYABLE(key=key, data=in_order.numbered({"text": text, "label": label}, key))

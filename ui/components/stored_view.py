@@ -13,6 +13,7 @@ from typing import Any
 
 import streamlit as st
 
+from ui.components import in_order
 from ui.components.glossary import javascript
 
 SHARED = Path(__file__).parent
@@ -40,7 +41,8 @@ class StoredView:
             js=head + "\n".join(code),
         )
         # Sent with every step, so without what only readers of the file need.
-        lines = _read(SHARED / "link.js").replace("VIEW", f'"{name}"').splitlines()
+        text = in_order.SCRIPT + _read(SHARED / "link.js").replace("VIEW", f'"{name}"')
+        lines = text.splitlines()
         link = "\n".join(line.strip() for line in lines if not line.startswith("//"))
         self._view = st.components.v2.component(name, js=link)
         self._listeners: dict[str, Any] = {f"on_{state}_change": _ignore}
@@ -51,7 +53,7 @@ class StoredView:
 
     def show(self, data: dict[str, Any] | bytes, key: str) -> None:
         """Show what is stored."""
-        self._view(key=key, data=data, **self._listeners)
+        self._view(key=key, data=in_order.numbered(data, key), **self._listeners)
 
 
 def _read(path: Path) -> str:

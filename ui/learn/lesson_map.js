@@ -52,7 +52,9 @@ function drawLines(root, rows) {
   }
 }
 
-export default ({ data, parentElement, setTriggerValue }) => {
+export default (component) => {
+  if (isOvertaken(component)) return;
+  const { data, parentElement, setTriggerValue } = component;
   parentElement.querySelector(".lessons")?.remove();
   const root = element("nav", { className: "lessons" });
   root.setAttribute("aria-label", "Map of the lessons");

@@ -10,6 +10,7 @@ import streamlit as st
 
 from engine.lessons.catalogue import Catalogue
 from engine.lessons.lesson import Lesson
+from ui.components import in_order
 from ui.components.units import count_text
 from ui.model.learn.progress import Progress
 
@@ -17,7 +18,7 @@ _FOLDER = Path(__file__).parent
 _MAP = st.components.v2.component(
     "lesson_map",
     css=(_FOLDER / "lesson_map.css").read_text(encoding="utf-8"),
-    js=(_FOLDER / "lesson_map.js").read_text(encoding="utf-8"),
+    js=in_order.SCRIPT + (_FOLDER / "lesson_map.js").read_text(encoding="utf-8"),
 )
 
 
@@ -30,16 +31,13 @@ def lesson_map(
     """
     following = lessons.next_after(progress.done)
     rows = rows_of(lessons, progress)
-    result = _MAP(
-        key=key,
-        data={
-            "rows": rows,
-            "columns": 1 + max(row["column"] for row in rows),
-            "next": following.name if following else "",
-            "matches": None if matches is None else [lesson.name for lesson in matches],
-        },
-        on_open_change=_ignore,
-    )
+    data: dict[str, Any] = {
+        "rows": rows,
+        "columns": 1 + max(row["column"] for row in rows),
+        "next": following.name if following else "",
+        "matches": None if matches is None else [lesson.name for lesson in matches],
+    }
+    result = _MAP(key=key, data=in_order.numbered(data, key), on_open_change=_ignore)
     chosen = result.get("open")
     return chosen if isinstance(chosen, str) else None
 
