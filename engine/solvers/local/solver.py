@@ -14,6 +14,7 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
 from engine.solvers.local.compiled import Code, interpreted
+from engine.solvers.local.machine import code_at_hand
 from engine.solvers.local.search import Run, compile_all
 from engine.solvers.local.warming import Warming
 from engine.solvers.registry import SOLVERS, Budget
@@ -29,10 +30,12 @@ TRIAL_MOVES = 20_000
 """Moves that every beginning gets at most."""
 TRIAL_SHARE = 0.06
 """Share of the time that every beginning gets at most."""
-LP_TOUCHES, LP_POWER = 2500, 1.5
+LP_TOUCHES, LP_POWER = 1500, 1.5
 """Touches of a program whose linear program takes a second, and how its time grows with them."""
-QUICK_TOUCHES_PER_S = {"xla_like": 6000, "greedy": 100}
-"""Solvers whose plans are beginnings if there is a second for so many touches of the program."""
+QUICK_TOUCHES_PER_S = {"xla_like": 5000, "greedy": 250}
+"""Solvers whose plans are beginnings where they are quick: touches that they do in a second."""
+QUICK_SHARE, QUICK_S = 0.05, 0.5
+"""Quick is what takes at most this share of the time, or these seconds, if they fit in."""
 
 
 def local(program: Program, budget: Budget) -> Plan:
@@ -139,6 +142,7 @@ class _Search:
     def _beginnings(self) -> list[Run]:
         """The best few plans that are there without a search, best first."""
         program, seconds = self._program, self._budget.seconds
+        self._code = code_at_hand(program)
         found: list[Run] = []
 
         def goes_on() -> bool:
@@ -152,8 +156,9 @@ class _Search:
             is_too_large = is_first and (len(program.touches) / LP_TOUCHES) ** LP_POWER > left_s
             if is_too_large or not goes_on():
                 break
+        quick_s = max(QUICK_SHARE * seconds, min(QUICK_S, BEGINNING_SHARE * seconds))
         for name, touches_per_s in QUICK_TOUCHES_PER_S.items():
-            if not self._is_over and len(program.touches) <= touches_per_s * seconds:
+            if not self._is_over and len(program.touches) <= touches_per_s * quick_s:
                 found.append(self._begun_from(SOLVERS[name].run(program, Budget(0.0))))
         found.sort(key=lambda run: run.best_s)
         return found
