@@ -43,7 +43,6 @@ def opened(browser: Browser, server: str) -> Iterator[tuple[Page, Traffic]]:
     try:
         page.wait_for_selector('.sheet .grid[data-count="2"] canvas', timeout=PATIENCE_MS)
     except TimeoutError:
-        # Seen once in a whole run, and in none of a hundred tries for its cause.
         told = page.locator(".stMainBlockContainer").inner_text()
         pytest.fail(f"no two maps at {address(page)}, but: {told}")
     page.wait_for_selector("text=First divergence", timeout=PATIENCE_MS)

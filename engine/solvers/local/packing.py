@@ -20,7 +20,7 @@ ROUNDS = 24
 """Orders that are tried at most."""
 NOWHERE = -1_000_000_000
 """In place of an address that there is not; hints may say anything."""
-RAISE = 1.5
+RAISE = 2.0
 """How much more a stay counts in the next round after it found no place."""
 
 
@@ -47,8 +47,7 @@ def pack(lives: Sequence[Life], capacity: int, code: Code = interpreted) -> list
 
     `code`: what is compiled finds the same places, many times faster where there are thousands.
     """
-    near = _neighbours(lives)
-    fit = _plain(lives, near, capacity) if code is interpreted else _by(code, lives, near, capacity)
+    fit = _plain(lives, capacity) if code is interpreted else _by(code, lives, capacity)
     slots = [sum(end - start for start, end in life.spans) for life in lives]
     weight = [life.size * number**0.5 for life, number in zip(lives, slots, strict=True)]
     best: list[int | None] = []
@@ -73,14 +72,15 @@ def _hinted_first(lives: Sequence[Life], order: Sequence[int]) -> list[int]:
     return sorted(order, key=lambda i: lives[i].hint is None)
 
 
-def _plain(lives: Sequence[Life], near: Sequence[Sequence[int]], capacity: int) -> Fit:
+def _plain(lives: Sequence[Life], capacity: int) -> Fit:
+    first, others = _neighbours(lives)
+    near = [some.tolist() for some in np.split(others, first[1:-1])]
     return lambda order, has_hints: _first_fit(lives, near, order, capacity, has_hints)
 
 
-def _by(code: Code, lives: Sequence[Life], near: Sequence[Sequence[int]], capacity: int) -> Fit:
+def _by(code: Code, lives: Sequence[Life], capacity: int) -> Fit:
     """As `_plain`, by compiled code."""
-    first = np.concatenate([[0], np.cumsum([len(some) for some in near])]).astype(np.int64)
-    others = np.array([j for some in near for j in some], dtype=np.int64)
+    first, others = _neighbours(lives)
     size = np.array([life.size for life in lives], dtype=np.int64)
     lowest = np.array([life.lowest for life in lives], dtype=np.int64)
     hints = [NOWHERE if life.hint is None else life.hint for life in lives]
@@ -180,16 +180,16 @@ def lowest_free(
     return low if capacity - low >= size else None
 
 
-def _neighbours(lives: Sequence[Life]) -> list[list[int]]:
-    """For each the others with which it shares a slot."""
-    near: list[set[int]] = [set() for _ in lives]
-    spans = sorted((start, end, i) for i, life in enumerate(lives) for start, end in life.spans)
-    live: list[tuple[int, int]] = []
-    for start, end, i in spans:
-        live = [(until, j) for until, j in live if until > start]
-        for _, j in live:
-            if j != i:
-                near[i].add(j)
-                near[j].add(i)
-        live.append((end, i))
-    return [sorted(some) for some in near]
+def _neighbours(lives: Sequence[Life]) -> tuple[Ints, Ints]:
+    """`first`, `others`: `others[first[i]:first[i + 1]]` share a slot with `i`."""
+    spans = [(*span, i) for i, life in enumerate(lives) for span in life.spans]
+    start, end, life = np.array(sorted(spans), dtype=np.int64).reshape(-1, 3).T
+    # Of the spans that begin later, those that begin before this one ends.
+    num = np.searchsorted(start, end) - np.arange(len(start)) - 1
+    one = np.repeat(np.arange(len(start)), num)
+    rank = np.arange(len(one)) - np.repeat(np.cumsum(num) - num, num)
+    one, other = life[one], life[one + 1 + rank]
+    # Sorting pairs as single numbers is many times faster than sorting them as pairs.
+    pairs = np.sort(np.concatenate([one * len(lives) + other, other * len(lives) + one]))
+    first = np.searchsorted(pairs, np.arange(len(lives) + 1) * len(lives))
+    return first, pairs % max(1, len(lives))

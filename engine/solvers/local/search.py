@@ -184,7 +184,7 @@ def restore_best(facts: Facts, state: State) -> None:
     settle(facts, state)
 
 
-CONFIRM_EVERY = 4096
+CONFIRM_EVERY = 16_384
 """Moves after which the best stays are given places."""
 
 TIGHTEN = 256
