@@ -121,7 +121,7 @@ class SharedRows:
         for (level, multiplicity, is_charged), items in stores.items():
             due: dict[int, Expression] = defaultdict(list)
             for item in items:
-                if whole is not None and is_charged:
+                if whole is not None:
                     time, size = whole.add_prefetch(item)
                 else:
                     time, size = item.time, [(item.share, item.size)]
@@ -130,7 +130,7 @@ class SharedRows:
             self._add_store(level, multiplicity, due, total, is_charged)
         self._add_write_backs(whole)
         if whole is not None:
-            self.parts.pieces = whole.with_write_backs(self.parts.pieces) + whole.fetching
+            self.parts.pieces = whole.with_copies(self.parts.pieces)
         self._forbid_giants()
         self._add_residents()
         self._add_packing()

@@ -19,7 +19,7 @@ these slots, or remain after them, are modelled by the shared store (`engine.pla
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine.plan.bounds.groups import (
     Choice,
@@ -42,7 +42,8 @@ class WholeCopies:
 
     `most_idle`: most idle time that a slot can have, per slot; `in_idle`, `in_stall`: terms of the
     rows that all copies share, the idle time of a slot and the stall before it. `fetching`: what
-    prefetches hold; `writing_back`: by group and slot, what write-backs hold.
+    prefetches hold beside what their groups hold; `in_place`: by group and slot, what copies hold
+    that may go from or into a place that the group holds then: it counts only once.
     """
 
     parts: GroupParts
@@ -50,7 +51,7 @@ class WholeCopies:
     in_idle: Sequence[Expression]
     in_stall: Mapping[int, Expression]
     fetching: list[Piece] = field(default_factory=list)
-    writing_back: dict[int, dict[int, Piece]] = field(default_factory=dict)
+    in_place: dict[int, dict[int, list[Piece]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.linear, scale = self.parts.linear, self.parts.scale
@@ -61,86 +62,140 @@ class WholeCopies:
         """Add a prefetch; returns the first slot that follows it, and the bytes arrived before."""
         seconds = copy.multiplicity * self._seconds_per_byte
         work = seconds * copy.size
-        slots = range(copy.start, copy.time)
-        slots = slots[len(slots) - self._followed(slots[::-1], work) :]
-        first = slots.start if slots else copy.time
+        spans, start = self._before(copy)
+        spans = spans[: self._followed(spans, work)]
+        first = spans[-1].start if spans else copy.time
         stalls = self._add_stalls(range(first, copy.time + 1), copy.size, seconds)
         later: Expression = [(copy.share, 1.0)]
-        ways: dict[int, int] = {}
+        ways: list[int] = []
         idle = 0.0
-        for slot in reversed(slots):
-            after = [(v, seconds) for time, v in stalls.items() if time > slot]
-            ways[slot] = self._add_under_way(copy.choice, slot, later, work - idle, after)
-            later = [(ways[slot], 1.0)]
-            self.fetching.append(Piece(copy.group, slot, slot + 1, later, copy.padded_size))
-            idle += self.most_idle[slot]
+        for span in spans:
+            after = [(v, seconds) for time, v in stalls.items() if time >= span.stop]
+            ways.append(self._add_under_way(copy.choice, span[-1], later, work - idle, after))
+            later = [(ways[-1], 1.0)]
+            piece = Piece(copy.group, span.start, span.stop, later, copy.padded_size)
+            if copy.is_charged:
+                self.fetching.append(piece)
+            else:
+                self._note_in_place(piece)
+            idle += self._idle_in(span)
         early: Expression = []
-        if first > copy.start:
+        if first > start:
             early = [(self.linear.add_variable(copy.size), 1.0)]
         arrived = early
-        for slot in slots:
-            copied, total = self._add_work(slot, copy.size, seconds)
-            arrived = [*arrived, (stalls[slot], 1.0), (copied, 1.0), (total, -1.0)]
-            self.linear.add_row(arrived, 0.0, 0.0)
-            self.linear.add_row([(total, 1.0), (ways[slot], -copy.size)], high=0.0)
-            arrived = [(total, 1.0)]
+        for span, way in zip(reversed(spans), reversed(ways), strict=True):
+            for slot in span:
+                copied, total = self._add_work(slot, copy.size, seconds)
+                arrived = [*arrived, (stalls[slot], 1.0), (copied, 1.0), (total, -1.0)]
+                self.linear.add_row(arrived, 0.0, 0.0)
+                self.linear.add_row([(total, 1.0), (way, -copy.size)], high=0.0)
+                arrived = [(total, 1.0)]
         arrived = [*arrived, (stalls[copy.time], 1.0), (copy.share, -copy.size)]
         self.linear.add_row(arrived, 0.0, 0.0)
         return first, early
 
     def add_write_back(self, copy: WriteBack) -> tuple[int, Expression]:
         """Add a write-back; returns the first slot that does not follow it, and the work left."""
-        slots = range(copy.release, copy.last)
-        slots = slots[: self._followed(slots, copy.work)]
-        stalls = self._add_stalls(slots, copy.work, 1.0)
+        spans = self._after(copy)
+        spans = spans[: self._followed(spans, copy.work)]
+        end = spans[-1].stop if spans else copy.release
+        stalls = self._add_stalls(range(copy.release, end), copy.work, 1.0)
         earlier: Expression = [(copy.share, 1.0)]
         left: Expression = [(copy.share, copy.work)]
         idle = 0.0
-        for slot in slots:
-            before = [(v, 1.0) for time, v in stalls.items() if time <= slot]
-            way = self._add_under_way(copy.choice, slot, earlier, copy.work - idle, before)
+        for span in spans:
+            before = [(v, 1.0) for time, v in stalls.items() if time <= span.start]
+            way = self._add_under_way(copy.choice, span.start, earlier, copy.work - idle, before)
             earlier = [(way, 1.0)]
-            piece = Piece(copy.group, slot, slot + 1, [], copy.padded_size)
-            self.writing_back.setdefault(copy.group, {}).setdefault(slot, piece).held.append(
-                (way, 1.0)
-            )
-            left = [*left, (stalls[slot], -1.0)]
-            self.linear.add_row([*left, (way, -copy.work)], high=0.0)
-            done, rest = self._add_work(slot, copy.work, 1.0)
-            self.linear.add_row([*left, (done, -1.0), (rest, -1.0)], 0.0, 0.0)
-            left = [(rest, 1.0)]
-            idle += self.most_idle[slot]
-        return slots.stop if slots else copy.release, left
+            self._note_in_place(Piece(copy.group, span.start, span.stop, earlier, copy.padded_size))
+            for slot in span:
+                left = [*left, (stalls[slot], -1.0)]
+                self.linear.add_row([*left, (way, -copy.work)], high=0.0)
+                done, rest = self._add_work(slot, copy.work, 1.0)
+                self.linear.add_row([*left, (done, -1.0), (rest, -1.0)], 0.0, 0.0)
+                left = [(rest, 1.0)]
+            idle += self._idle_in(span)
+        return end, left
 
-    def with_write_backs(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """The pieces of the groups, and in each slot what a write-back holds beyond them."""
+    def with_copies(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """The pieces of the groups, and in each slot what copies hold beyond them."""
         parts = []
-        left = {group: dict(slots) for group, slots in self.writing_back.items()}
+        left = {group: dict(slots) for group, slots in self.in_place.items()}
         for piece in pieces:
             own = left.get(piece.group, {})
-            slots = [slot for slot in range(piece.start, piece.end) if slot in own]
             start = piece.start
-            for slot in slots:
+            for slot in [slot for slot in range(piece.start, piece.end) if slot in own]:
                 if start < slot:
                     parts.append(Piece(piece.group, start, slot, piece.held, piece.padded_size))
-                top = self.linear.add_variable(1.0)
-                self.linear.add_row([*piece.held, (top, -1.0)], high=0.0)
-                self.linear.add_row([*own.pop(slot).held, (top, -1.0)], high=0.0)
-                parts.append(Piece(piece.group, slot, slot + 1, [(top, 1.0)], piece.padded_size))
+                held = Piece(piece.group, slot, slot + 1, piece.held, piece.padded_size)
+                parts.append(self._most([held, *own.pop(slot)]))
                 start = slot + 1
             if start < piece.end:
                 parts.append(Piece(piece.group, start, piece.end, piece.held, piece.padded_size))
-        return parts + [piece for own in left.values() for piece in own.values()]
+        others = [self._most(copies) for own in left.values() for copies in own.values()]
+        return parts + others + self.fetching
 
-    def _followed(self, slots: range, work: float) -> int:
-        """The number of these slots, from the first, in which a copy is followed."""
-        number, idle = 0, 0.0
-        for slot in slots:
-            if number == MOST_SLOTS or idle >= MANY_TIMES * work:
-                break
-            number += 1
-            idle += self.most_idle[slot]
-        return number
+    def _most(self, pieces: Sequence[Piece]) -> Piece:
+        """One piece for several of one group in one slot: a variable that none is above."""
+        if len(pieces) == 1:
+            return pieces[0]
+        top = self.linear.add_variable(1.0)
+        for piece in pieces:
+            self.linear.add_row([*piece.held, (top, -1.0)], high=0.0)
+        return replace(pieces[0], held=[(top, 1.0)])
+
+    def _note_in_place(self, piece: Piece) -> None:
+        for slot in range(piece.start, piece.end):
+            part = replace(piece, start=slot, end=slot + 1)
+            self.in_place.setdefault(piece.group, {}).setdefault(slot, []).append(part)
+
+    def _before(self, copy: Prefetch) -> tuple[list[range], int]:
+        """Slots in which a prefetch is either under way in all or in none, from its touch back.
+
+        What is under way in a loop that it is not in began before it, or where it begins. Second:
+        the first slot in which the prefetch may begin.
+        """
+        spans: list[range] = []
+        slot = copy.time
+        while slot > copy.start:
+            loop = self._loop_within(copy.choice, slot - 1)
+            start = slot - 1 if loop is None else self.parts.program.regions[loop].start
+            if start < copy.start:
+                return spans, slot
+            spans.append(range(start, slot))
+            slot = start
+        return spans, copy.start
+
+    def _after(self, copy: WriteBack) -> list[range]:
+        """The same of a write-back, from its write on; it ends after such a loop."""
+        spans: list[range] = []
+        slot = copy.release
+        while slot < copy.last:
+            loop = self._loop_within(copy.choice, slot)
+            end = slot + 1 if loop is None else self.parts.program.regions[loop].end
+            spans.append(range(slot, min(end, copy.last)))
+            slot = end
+        return spans
+
+    def _loop_within(self, choice: Choice, slot: int) -> int | None:
+        """The outermost loop around a slot that does not hold the copy; None without one."""
+        program, (_, _, level) = self.parts.program, choice
+        around = program.outwards(program.level_at(slot))
+        inner = around[: around.index(level)] if level in around else []
+        return next((r for r in reversed(inner) if program.regions[r].kind != "branch"), None)
+
+    def _idle_in(self, span: range) -> float:
+        return sum(self.most_idle[slot] for slot in span)
+
+    def _followed(self, spans: Sequence[range], work: float) -> int:
+        """The number of these spans, from the first, in which a copy is followed."""
+        slots, idle = 0, 0.0
+        for number, span in enumerate(spans):
+            if slots + len(span) > MOST_SLOTS or idle >= MANY_TIMES * work:
+                return number
+            slots += len(span)
+            idle += self._idle_in(span)
+        return len(spans)
 
     def _add_stalls(self, times: range, most: float, seconds: float) -> dict[int, int]:
         """Variables, by slot: the part of a copy that the stall before each of `times` does."""

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 
 from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds.bound import formulate
-from engine.plan.model import Plan
+from engine.plan.check import check
+from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate
-from engine.program.model import Program
+from engine.program.model import Program, Region, Touch
 from tests.chosen import seeds
 from tests.plan.bounds.changes import walk
 from tests.plan.bounds.points import least_cost, point
-from tests.strategies import programs, programs_with_plans, random_program, touchwise_plan
+from tests.strategies import (
+    all_slow_plan,
+    programs,
+    programs_with_plans,
+    random_program,
+    touchwise_plan,
+)
 
 
 def judge(program: Program, plan: Plan) -> None:
@@ -76,3 +85,53 @@ def test_plans_around_reads_that_must_be_slow_are_points(seed: int) -> None:
     program = replace(program, accesses=accesses, instructions=instructions)
     for plan in walk(program, chance, 200):
         judge(program, plan)
+
+
+@pytest.mark.parametrize("kind", ["prefetch", "write-back"])
+def test_copies_under_way_through_a_loop_are_points(kind: str) -> None:
+    """They begin before it, or where it begins, and end where it ends, or later."""
+    judged = set()
+    for seed in range(60):
+        program = random_program(seed, 8)
+        for plan, case in (prefetched if kind == "prefetch" else written_back)(program):
+            if check(program, plan) is None:
+                judge(program, plan)
+                judged.add(case)
+    assert judged == {0, 1}
+
+
+def loops(program: Program) -> Iterator[Region]:
+    """All while bodies."""
+    return (region for region in program.regions if region.kind == "while")
+
+
+def prefetched(program: Program) -> Iterator[tuple[Plan, int]]:
+    """One touch after a loop is fast, its prefetch begins so many slots before the loop."""
+    for loop, touch in product(loops(program), program.touches):
+        for before in (0, 1):
+            start = loop.start - before
+            if start >= 0 and loop.end <= touch.time:
+                stay = Stay(touch.group, 0, start, touch.end)
+                copies = [Copy(touch.group, True, start, touch.time)]
+                if touch.writes:
+                    stay = replace(stay, end=program.num_slots)
+                    copies.append(Copy(touch.group, False, touch.end, program.num_slots))
+                yield one_stay(program, touch, stay, copies), before
+
+
+def written_back(program: Program) -> Iterator[tuple[Plan, int]]:
+    """One write before a loop is fast, its write-back ends so many slots after the loop."""
+    for loop, touch in product(loops(program), program.touches):
+        for after in (0, 1):
+            end = loop.end + after
+            is_before = touch.writes and not touch.reads and touch.end <= loop.start
+            if is_before and end <= program.num_slots:
+                copy = Copy(touch.group, False, touch.end, end)
+                yield one_stay(program, touch, Stay(touch.group, 0, touch.time, end), [copy]), after
+
+
+def one_stay(program: Program, touch: Touch, stay: Stay, copies: Sequence[Copy]) -> Plan:
+    """All is slow but one touch."""
+    plan = all_slow_plan(program)
+    fast = [index in touch.accesses for index in range(len(program.accesses))]
+    return replace(plan, is_fast=tuple(fast), stays=(stay,), copies=tuple(copies))
