@@ -1,4 +1,4 @@
-"""The section `bounds`: better lower bounds for the index of the samples, by branching.
+"""The section `bounds`: better lower bounds for the indexes of all captured programs, by branching.
 
 Each bound is kept as soon as it is proven. Those that are finished, or had as much time already,
 are not tried again, so the section can be broken off and gone on with; after `best-plans`, a better
@@ -27,7 +27,7 @@ def is_wanted(entry: SampleEntry, seconds: float) -> bool:
 
 
 def run(section: str, settings: Settings) -> None:
-    """Prove what can be proven of each captured sample, or of the programs asked for."""
+    """Prove what can be proven of each captured program, or of those asked for."""
     del section
     seconds = SECONDS if settings.seconds is None else settings.seconds
     for name in settings.programs or captured():
@@ -41,12 +41,13 @@ def run(section: str, settings: Settings) -> None:
 
 
 def captured() -> tuple[str, ...]:
-    """The samples that the compiler made."""
-    return tuple(entry.name for entry in library.index() if entry.xla_latency_s is not None)
+    """The programs that the compiler made, of all sets."""
+    entries = (*library.index(), *library.held_out(), *library.large(), *library.real())
+    return tuple(entry.name for entry in entries if entry.xla_latency_s is not None)
 
 
 def line(entry: SampleEntry) -> str:
-    """The line about one sample: its bound, and how far the best plan known is above it."""
+    """The line about one program: its bound, and how far the best plan known is above it."""
     above = gap(entry.best_s, entry.bound_s)
     best = "optimal" if entry.is_best_optimal else f"{above:.2%} above" if above is not None else ""
     bound = f"{1e6 * (entry.bound_s or 0.0):12.2f} us by {entry.bound_method}"

@@ -34,7 +34,7 @@ LP_TOUCHES, LP_POWER = 1500, 1.5
 """Touches of a program whose linear program takes a second, and how its time grows with them."""
 QUICK_TOUCHES_PER_S = {"xla_like": 5000, "greedy": 250}
 """Solvers whose plans are beginnings where they are quick: touches that they do in a second."""
-QUICK_SHARE, QUICK_S = 0.05, 0.5
+QUICK_SHARE, QUICK_S = 0.1, 0.5
 """Quick is what takes at most this share of the time, or these seconds, if they fit in."""
 
 
