@@ -30,7 +30,7 @@ TRIAL_MOVES = 20_000
 """Moves that every beginning gets at most."""
 TRIAL_SHARE = 0.06
 """Share of the time that every beginning gets at most."""
-LP_TOUCHES, LP_POWER = 1500, 1.5
+LP_TOUCHES, LP_POWER = 1800, 1.5
 """Touches of a program whose linear program takes a second, and how its time grows with them."""
 QUICK_TOUCHES_PER_S = {"xla_like": 5000, "greedy": 250}
 """Solvers whose plans are beginnings where they are quick: touches that they do in a second."""
