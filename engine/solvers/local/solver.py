@@ -32,7 +32,7 @@ TRIAL_SHARE = 0.06
 """Share of the time that every beginning gets at most."""
 LP_TOUCHES, LP_POWER = 1800, 1.5
 """Touches of a program whose linear program takes a second, and how its time grows with them."""
-QUICK_TOUCHES_PER_S = {"xla_like": 5000, "greedy": 250}
+QUICK_TOUCHES_PER_S = {"xla_like": 5000, "greedy": 1800}
 """Solvers whose plans are beginnings where they are quick: touches that they do in a second."""
 QUICK_SHARE, QUICK_S = 0.1, 0.5
 """Quick is what takes at most this share of the time, or these seconds, if they fit in."""
