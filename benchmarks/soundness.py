@@ -28,7 +28,7 @@ def run(section: str, settings: Settings) -> None:
     path = RESULTS / f"{section}.json"
     entries = [
         entry
-        for entry in (*library.index(), *library.held_out(), *library.large())
+        for entry in (*library.index(), *library.held_out(), *library.large(), *library.real())
         if (entry.name in settings.programs if settings.programs else entry.bound_s is not None)
     ]
     code = compile_all(lambda share, message: True)
