@@ -63,17 +63,17 @@ class WholeCopies:
         seconds = copy.multiplicity * self._seconds_per_byte
         work = seconds * copy.size
         spans, start = self._before(copy)
-        spans = spans[: self._followed(spans, work)]
-        first = spans[-1].start if spans else copy.time
+        spans = self._followed(spans, work)
+        first = spans[-1][-1] if spans else copy.time
         stalls = self._add_stalls(range(first, copy.time + 1), copy.size, seconds)
         later: Expression = [(copy.share, 1.0)]
         ways: list[int] = []
         idle = 0.0
         for span in spans:
-            after = [(v, seconds) for time, v in stalls.items() if time >= span.stop]
-            ways.append(self._add_under_way(copy.choice, span[-1], later, work - idle, after))
+            after = [(v, seconds) for time, v in stalls.items() if time > span[0]]
+            ways.append(self._add_under_way(copy.choice, span[0], later, work - idle, after))
             later = [(ways[-1], 1.0)]
-            piece = Piece(copy.group, span.start, span.stop, later, copy.padded_size)
+            piece = Piece(copy.group, span[-1], span[0] + 1, later, copy.padded_size)
             if copy.is_charged:
                 self.fetching.append(piece)
             else:
@@ -84,7 +84,7 @@ class WholeCopies:
             early = [(self.linear.add_variable(copy.size), 1.0)]
         arrived = early
         for span, way in zip(reversed(spans), reversed(ways), strict=True):
-            for slot in span:
+            for slot in reversed(span):
                 copied, total = self._add_work(slot, copy.size, seconds)
                 arrived = [*arrived, (stalls[slot], 1.0), (copied, 1.0), (total, -1.0)]
                 self.linear.add_row(arrived, 0.0, 0.0)
@@ -96,18 +96,18 @@ class WholeCopies:
 
     def add_write_back(self, copy: WriteBack) -> tuple[int, Expression]:
         """Add a write-back; returns the first slot that does not follow it, and the work left."""
-        spans = self._after(copy)
-        spans = spans[: self._followed(spans, copy.work)]
-        end = spans[-1].stop if spans else copy.release
+        spans = self._followed(self._after(copy), copy.work)
+        end = spans[-1][-1] + 1 if spans else copy.release
         stalls = self._add_stalls(range(copy.release, end), copy.work, 1.0)
         earlier: Expression = [(copy.share, 1.0)]
         left: Expression = [(copy.share, copy.work)]
         idle = 0.0
         for span in spans:
-            before = [(v, 1.0) for time, v in stalls.items() if time <= span.start]
-            way = self._add_under_way(copy.choice, span.start, earlier, copy.work - idle, before)
+            before = [(v, 1.0) for time, v in stalls.items() if time <= span[0]]
+            way = self._add_under_way(copy.choice, span[0], earlier, copy.work - idle, before)
             earlier = [(way, 1.0)]
-            self._note_in_place(Piece(copy.group, span.start, span.stop, earlier, copy.padded_size))
+            piece = Piece(copy.group, span[0], span[-1] + 1, earlier, copy.padded_size)
+            self._note_in_place(piece)
             for slot in span:
                 left = [*left, (stalls[slot], -1.0)]
                 self.linear.add_row([*left, (way, -copy.work)], high=0.0)
@@ -150,10 +150,10 @@ class WholeCopies:
             self.in_place.setdefault(piece.group, {}).setdefault(slot, []).append(part)
 
     def _before(self, copy: Prefetch) -> tuple[list[range], int]:
-        """Slots in which a prefetch is either under way in all or in none, from its touch back.
+        """Slots, from its touch back, in spans in which a prefetch holds its place in all or none.
 
-        What is under way in a loop that it is not in began before it, or where it begins. Second:
-        the first slot in which the prefetch may begin.
+        Of a loop that is not around the copy a span holds all slots: a copy that begins in it goes
+        into a stay that covers it. Second: the first slot in which the prefetch may begin.
         """
         spans: list[range] = []
         slot = copy.time
@@ -162,12 +162,12 @@ class WholeCopies:
             start = slot - 1 if loop is None else self.parts.program.regions[loop].start
             if start < copy.start:
                 return spans, slot
-            spans.append(range(start, slot))
+            spans.append(range(slot - 1, start - 1, -1))
             slot = start
         return spans, copy.start
 
     def _after(self, copy: WriteBack) -> list[range]:
-        """The same of a write-back, from its write on; it ends after such a loop."""
+        """The same of a write-back, from its write on."""
         spans: list[range] = []
         slot = copy.release
         while slot < copy.last:
@@ -187,15 +187,17 @@ class WholeCopies:
     def _idle_in(self, span: range) -> float:
         return sum(self.most_idle[slot] for slot in span)
 
-    def _followed(self, spans: Sequence[range], work: float) -> int:
-        """The number of these spans, from the first, in which a copy is followed."""
-        slots, idle = 0, 0.0
-        for number, span in enumerate(spans):
-            if slots + len(span) > MOST_SLOTS or idle >= MANY_TIMES * work:
-                return number
-            slots += len(span)
+    def _followed(self, spans: Sequence[range], work: float) -> list[range]:
+        """Of these spans those in which a copy is followed; the last may be cut short."""
+        followed: list[range] = []
+        left, idle = MOST_SLOTS, 0.0
+        for span in spans:
+            if not left or idle >= MANY_TIMES * work:
+                break
+            followed.append(span[:left])
+            left -= len(followed[-1])
             idle += self._idle_in(span)
-        return len(spans)
+        return followed
 
     def _add_stalls(self, times: range, most: float, seconds: float) -> dict[int, int]:
         """Variables, by slot: the part of a copy that the stall before each of `times` does."""

@@ -181,7 +181,10 @@ def lowest_free(
 
 
 def _neighbours(lives: Sequence[Life]) -> tuple[Ints, Ints]:
-    """`first`, `others`: `others[first[i]:first[i + 1]]` share a slot with `i`."""
+    """`first` `[N + 1]`, `others`: `others[first[i]:first[i + 1]]` share a slot with life `i`.
+
+    One that shares slots of two spans comes twice.
+    """
     spans = [(*span, i) for i, life in enumerate(lives) for span in life.spans]
     start, end, life = np.array(sorted(spans), dtype=np.int64).reshape(-1, 3).T
     # Of the spans that begin later, those that begin before this one ends.

@@ -35,7 +35,7 @@ LP_TOUCHES, LP_POWER = 1800, 1.5
 QUICK_TOUCHES_PER_S = {"xla_like": 5000, "greedy": 1800}
 """Solvers whose plans are beginnings where they are quick: touches that they do in a second."""
 QUICK_SHARE, QUICK_S = 0.1, 0.5
-"""Quick is what takes at most this share of the time, or these seconds, if they fit in."""
+"""Quick is what takes this share of the time at most, or these seconds where all beginnings may."""
 
 
 def local(program: Program, budget: Budget) -> Plan:
