@@ -69,6 +69,7 @@ def best_plans() -> list[str]:
         ("samples", library.index()),
         ("held out", library.held_out()),
         ("large", library.large()),
+        ("real", library.real()),
     ):
         middle, optimal, most = gaps(entries)
         number = sum(1 for entry in entries if entry.xla_latency_s)
