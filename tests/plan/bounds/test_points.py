@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from engine.game.reference.game import ReferenceGame
+from engine.plan.bounds import whole_copies
 from engine.plan.bounds.bound import formulate
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
@@ -87,9 +88,16 @@ def test_plans_around_reads_that_must_be_slow_are_points(seed: int) -> None:
         judge(program, plan)
 
 
+@pytest.mark.parametrize("most_slots", [whole_copies.MOST_SLOTS, 2])
 @pytest.mark.parametrize("kind", ["prefetch", "write-back"])
-def test_copies_under_way_through_a_loop_are_points(kind: str) -> None:
-    """They begin before it, or where it begins, and end where it ends, or later."""
+def test_copies_under_way_through_a_loop_are_points(
+    kind: str, most_slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They begin before it, or where it begins, and end where it ends, or later.
+
+    Two slots end inside the loop.
+    """
+    monkeypatch.setattr(whole_copies, "MOST_SLOTS", most_slots)
     judged = set()
     for seed in range(60):
         program = random_program(seed, 8)
