@@ -81,6 +81,18 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
             {"learner.steps_per_round": 0},
         ),
         "shipped weights with no sweeps": (SHIPPED, {"self_play.sweeps": False}),
+        "shipped weights with no sweeps and a search in every round": (
+            SHIPPED,
+            {"self_play.sweeps": False, **EVERY_ROUND},
+        ),
+        "shipped weights with no sweeps and a search by the real rules in every round": (
+            {**SHIPPED, "model": "simulator"},
+            {"self_play.sweeps": False, **EVERY_ROUND},
+        ),
+        "shipped weights with no sweeps and no search": (
+            SHIPPED,
+            {"self_play.sweeps": False, "self_play.search_share": 0.0},
+        ),
         "shipped weights as in training": (SHIPPED, OF_TRAINING),
         "shipped weights with lighter values and the best games alone": (
             SHIPPED,
