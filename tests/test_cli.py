@@ -296,7 +296,10 @@ def test_info_says_how_much_of_the_savings_is_observed(
     assert found is not None and 0 < found.share < 1
     body = run_json(capsys, "info", NAME)
     assert (body["program"], body["saving_observed"]) == (NAME, found.share)
-    assert f"saving_observed  {found.share}" in run(capsys, "info", NAME)[1].splitlines()
+    facts = dict(line.split(maxsplit=1) for line in run(capsys, "info", NAME)[1].splitlines())
+    assert facts["saving_observed"] == f"{found.share:.1%}"
+    assert facts["all_slow_s"] == f"{body['all_slow_s'] * 1e6:.3f} us"
+    assert facts["accesses"] == str(body["accesses"])
     assert "saving_observed" not in run_json(capsys, "info", TEACHING)
 
 

@@ -52,7 +52,12 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--compiles", type=int, default=12, help="in full, the default's among them"
     )
-    parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=3600.0,
+        help="half to search, half for the baseline; default: %(default).0f",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--solver", default=SOLVERS, metavar="A,B", help="plan with corrected costs, in turn"
@@ -67,7 +72,9 @@ def add_parser(commands: Any) -> None:
         help="placement alone, without options that make another program",
     )
     parser.add_argument(
-        "--no-baseline", action="store_true", help="without as many random rules beside it"
+        "--no-baseline",
+        action="store_true",
+        help="without as many random options and rules beside it: all seconds to search",
     )
     add_output(parser, "-o", "--output", metavar="flags.json")
     _add_answers(parser)
@@ -141,6 +148,7 @@ def run_tune(options: argparse.Namespace) -> int:
     def keep(flags: Flags) -> None:
         if options.output is not None:
             save_flags(flags, options.output)
+            note(f"{options.output}: written, the best so far: {flags.notes['title']}")
 
     program = library.resolve(options.program)
     tuned = tune_program(
@@ -157,12 +165,12 @@ def run_tune(options: argparse.Namespace) -> int:
         compiler_options=read_flags(options.compiler_options),
         has_program_options=not options.no_program_options,
     )
-    keep(tuned.flags)
+    if options.output is not None:
+        save_flags(tuned.flags, options.output)
     lines = verdict_lines(tuned.verdict)
     lines.append(
-        f"{tuned.compiles} compiles in full"
+        f"search: {tuned.compiles} whole compiles in {tuned.search_s:.0f} s"
         + (f", and {tuned.captured} that the capture had made" if tuned.captured else "")
-        + ("; the time ran out before more" if tuned.ran_out else "")
     )
     if tuned.program_improvement > 0:
         lines.append(
@@ -170,8 +178,12 @@ def run_tune(options: argparse.Namespace) -> int:
             f" {tuned.placement_improvement:.2%} more"
         )
     if tuned.random_improvement is not None:
-        count = f"{tuned.random_compiles} of random rules and options alone"
-        lines.append(f"{count}: {tuned.random_improvement:.2%}")
+        lines.append(
+            f"baseline: {tuned.random_compiles} whole compiles of random options and rules in"
+            f" {tuned.baseline_s:.0f} s: improvement {tuned.random_improvement:.2%}"
+        )
+    if tuned.cut_short:
+        lines.append(f"time ran out, whole compiles: {', '.join(tuned.cut_short)}")
     show(options, {**tuned.to_json(), "unestimated_share": unestimated_share(program)}, lines)
     warn_of_unestimated(program)
     return 0
@@ -233,6 +245,7 @@ def verdict_lines(verdict: Verdict) -> list[str]:
             verdict.default_cycles,
             verdict.default_stall_cycles,
             verdict.default_priced_cycles,
+            verdict.default_total_cycles,
             verdict.predicted_default_cycles,
         ),
         (
@@ -240,17 +253,18 @@ def verdict_lines(verdict: Verdict) -> list[str]:
             verdict.ours_cycles,
             verdict.ours_stall_cycles,
             verdict.ours_priced_cycles,
+            verdict.ours_total_cycles,
             verdict.predicted_cycles,
         ),
     )
-    lines = [f"{'':40} {'cycles':>14} {'stalls':>12} {'priced':>12} {'predicted':>14}"]
-    for title, cycles, stalls, priced, predicted in rows:
-        lines.append(
-            f"{title:40} {cycles:14,.0f} {stalls:12,.0f} {priced:12,.0f} {predicted:14,.0f}"
-        )
+    names = f"{'cycles':>14} {'stalls':>12} {'prices':>12} {'total':>14} {'predicted total':>16}"
+    lines = [f"{'compiled':30} {names}"]
+    for title, cycles, stalls, priced, total, predicted in rows:
+        parts = f"{cycles:14,.0f} {stalls:12,.0f} {priced:12,.0f}"
+        lines.append(f"{title:30} {parts} {total:14,.0f} {predicted:16,.0f}")
     lines.append(
-        f"improvement {verdict.improvement:.2%} as compiled, {verdict.predicted_improvement:.2%}"
-        " as predicted for the same placements"
+        f"improvement of the total: {verdict.improvement:.2%} as compiled,"
+        f" {verdict.predicted_improvement:.2%} as predicted for the same placements"
     )
     return lines + _aim_lines(verdict)
 
@@ -258,8 +272,9 @@ def verdict_lines(verdict: Verdict) -> list[str]:
 def early_lines(early: EarlyResult) -> list[str]:
     """Early placements for a person: a prediction, then what became of the greatest aims."""
     line = (
-        f"{early.title}: simulated {early.predicted_cycles:,.0f} cycles, default"
-        f" {early.predicted_default_cycles:,.0f}: {early.predicted_improvement:.2%} fewer"
+        f"{early.title}: predicted total {early.predicted_cycles:,.0f} cycles, default"
+        f" {early.predicted_default_cycles:,.0f}: predicted improvement"
+        f" {early.predicted_improvement:.2%}"
     )
     return [line, *_aim_lines(early)]
 

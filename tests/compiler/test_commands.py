@@ -147,27 +147,51 @@ def test_tune_prints_the_contract_and_saves_the_flags(
         compiler_options=options,
     )
     flags = Flags("net", "0123", "tpu-v5e", options)
+    early = Flags("net", "0123", "tpu-v5e", {}, notes={"title": "captured: knobs"})
     asked: dict[str, object] = {}
+    held: list[Flags | None] = []
+    path = tmp_path / "flags.json"
 
     def tune_program(program: object, solver: str, **given: object) -> Tuned:
         asked.update(given)
-        return Tuned(flags, verdict, 5, 4, 0.02, {})
+        keep = given["keep"]
+        assert callable(keep)
+        keep(early)
+        held.append(load_flags(path) if path.exists() else None)
+        cut = ("program options: 0 of 1", "baseline: 4 of 5")
+        return Tuned(
+            flags, verdict, 5, 4, 0.02, {}, captured=2, search_s=90, baseline_s=95, cut_short=cut
+        )
 
     monkeypatch.setattr("engine.workflows.tuning.tune_program", tune_program)
     command = ["tune", "gptdecode-v5e-b8", "--compiles", 5, "--seed", 3, "--no-baseline"]
-    code, out, _ = run(*command, "-o", tmp_path / "flags.json", "--json")
+    code, out, err = run(*command, "-o", path, "--json")
     body = json.loads(out)
     assert code == 0
+    assert err == f"{path}: written, the best so far: captured: knobs\n"
     assert (asked["compiles"], asked["seed"], asked["has_baseline"]) == (5, 3, False)
     assert body["improvement"] == pytest.approx(1 - 918 / 1020)
     assert body["predicted_improvement"] == pytest.approx(1 - 800 / 1010)
     assert body["compiler_options"] == options
     assert (body["compiles"], body["random_compiles"], body["random_improvement"]) == (5, 4, 0.02)
     assert (body["default_cycles"], body["ours_stall_cycles"]) == (1000.0, 18.0)
-    assert load_flags(tmp_path / "flags.json") == flags
+    assert (body["default_total_cycles"], body["ours_total_cycles"]) == (1020.0, 918.0)
+    assert (body["search_s"], body["baseline_s"]) == (90, 95)
+    assert body["cut_short"] == ["program options: 0 of 1", "baseline: 4 of 5"]
+    assert held == [early]
+    assert load_flags(path) == flags
     _, out, _ = run(*command)
-    assert "improvement 10.00% as compiled, 20.79% as predicted" in out
-    assert "4 of random rules and options alone: 2.00%" in out
+    heading, default, ours, *_ = out.splitlines()
+    columns = ["cycles", "stalls", "prices", "total", "predicted", "total"]
+    assert heading.split() == ["compiled", *columns]
+    assert default.split() == ["default", "1,000", "20", "0", "1,020", "1,010"]
+    assert ours.split() == ["flags", "900", "18", "0", "918", "800"]
+    assert "improvement of the total: 10.00% as compiled, 20.79% as predicted" in out
+    assert "search: 5 whole compiles in 90 s, and 2 that the capture had made" in out
+    assert (
+        "baseline: 4 whole compiles of random options and rules in 95 s: improvement 2.00%" in out
+    )
+    assert "time ran out, whole compiles: program options: 0 of 1, baseline: 4 of 5" in out
     assert "refused  75% of     2.000 us: fusion.3{1}: out of memory" in out
 
 

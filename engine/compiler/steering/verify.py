@@ -67,8 +67,8 @@ class Verdict(EarlyResult):
     """Placements, and what whole compiles say: the compiler's cycles, with loops multiplied out.
 
     `default_priced_cycles`, `ours_priced_cycles`: what has no estimate of the compiler's, by the
-    prices of the program (`engine.program.prices`). `improvement`: relative, of cycles, stalls and
-    prices together, positive where ours is faster.
+    prices of the program (`engine.program.prices`). The *total* is cycles, stalls and prices
+    together. `improvement`: of the total, relative, positive where ours is faster.
     """
 
     default_cycles: float
@@ -80,7 +80,7 @@ class Verdict(EarlyResult):
 
     @property
     def default_total_cycles(self) -> float:
-        """Cycles, stalls and prices of the default: what a run takes."""
+        """The total of the default: what a run takes."""
         return self.default_cycles + self.default_stall_cycles + self.default_priced_cycles
 
     @property
@@ -90,12 +90,16 @@ class Verdict(EarlyResult):
 
     @property
     def improvement(self) -> float:
-        """Fraction of the default's cycles, stalls and prices that is saved."""
+        """Fraction of the default's total that is saved."""
         return 1.0 - self.ours_total_cycles / self.default_total_cycles
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain JSON data."""
-        return {**super().to_json(), "improvement": self.improvement}
+        totals = {
+            "default_total_cycles": self.default_total_cycles,
+            "ours_total_cycles": self.ours_total_cycles,
+        }
+        return {**super().to_json(), **totals, "improvement": self.improvement}
 
 
 @dataclass(frozen=True)
@@ -179,7 +183,8 @@ def best_export(
             failure = str(error)
             note(f"{steering.title}: {error}")
             continue
-        note(f"{steering.title}: predicted {latency_s * 1e6:.3f} us")
+        cycles = latency_s * session.program.hardware.clock_hz
+        note(f"{steering.title}: predicted total {cycles:,.0f} cycles")
         if best is None or latency_s < best[0]:
             best = latency_s, steering
     if best is None:
