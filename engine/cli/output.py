@@ -28,6 +28,7 @@ from engine.solvers.registry import NOT_COUNTED
 EXIT_VIOLATION = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 
 
 def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]) -> None:

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import add_command, add_compiler_options, add_output, add_program
+from engine.cli.arguments import (
+    RESUMES,
+    add_command,
+    add_compiler_options,
+    add_output,
+    add_program,
+)
 from engine.cli.output import EXIT_VIOLATION, note, show, warn_of_unestimated
 from engine.errors import UsageError
 from engine.files import read_json, refuse_unwritable_folder
@@ -81,6 +87,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _add_answers(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(**{RESUMES: True})
     add_output(parser, "--answers", is_folder=True, metavar="FOLDER", help=ANSWERS_HELP)
     add_compiler_options(parser)
 
