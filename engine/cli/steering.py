@@ -13,10 +13,17 @@ from engine.cli.arguments import (
     add_compiler_options,
     add_output,
     add_program,
+    refuse_given,
 )
 from engine.cli.output import EXIT_VIOLATION, note, show, warn_of_unestimated
 from engine.errors import UsageError
-from engine.files import read_json, refuse_unwritable_folder
+from engine.files import (
+    EXPORTED,
+    foreign,
+    read_bytes,
+    read_json,
+    refuse_unwritable_folder,
+)
 from engine.hardware.unestimated_share import unestimated_share
 from engine.plan.io import load_plan, plan_from_json
 from engine.program import library
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     from engine.compiler.steering.flags_file import Flags
     from engine.compiler.steering.outcome import CompileSession
     from engine.compiler.steering.verify import AimResult, EarlyResult, Request, Verdict
+    from engine.program.model import Program
 
 SHOWN = 20
 """Placements that are listed for a person; `--json` has all."""
@@ -35,16 +43,22 @@ ANSWERS_HELP = "where compile results are kept, so that nothing is compiled twic
 
 def add_parser(commands: Any) -> None:
     """Add the commands."""
-    parser = add_command(commands, "export", run_export, "a plan as options for the compiler")
+    about = "a plan as options for the compiler; or the options in a flags file, to be pasted"
+    parser = add_command(commands, "export", run_export, about)
     add_program(parser)
-    parser.add_argument("plan", type=Path, metavar="plan.json")
+    parser.add_argument("plan", type=Path, metavar="plan.json|flags.json")
     parser.add_argument(
-        "--variant", type=int, default=0, help="which of the exports, listed on stderr; default: 0"
+        "--variant", type=int, help="which export of a plan, listed on stderr; default: 0"
     )
     add_output(parser, "-o", "--output", metavar="flags.json")
     about = "compile by default and with a plan's or a file's options, and compare"
     parser = add_command(commands, "verify", run_verify, about)
-    add_program(parser)
+    parser.add_argument(
+        "program",
+        metavar="P|step.stablehlo",
+        help="a program file or a sample's name; of what export_program wrote, only whether it has"
+        " the instructions that flags.json names",
+    )
     parser.add_argument("plan", type=Path, nargs="?", metavar="plan.json|flags.json")
     parser.add_argument(
         "--early",
@@ -102,23 +116,53 @@ def _answers_folder(options: argparse.Namespace) -> Path:
 
 
 def run_export(options: argparse.Namespace) -> int:
-    """Write the options that aim at a plan; needs no compiler."""
-    from engine.compiler.steering.export import aims, exports
-    from engine.compiler.steering.flags_file import Flags, save_flags
+    """Write the options that aim at a plan, or show those of a flags file; needs no compiler."""
+    from engine.compiler.steering.flags_file import save_flags
 
-    program, plan = library.resolve(options.program), load_plan(options.plan)
-    made = exports(program, plan)
-    if not 0 <= options.variant < len(made):
-        raise UsageError(f"export: --variant is 0 to {len(made) - 1}, not {options.variant}")
-    for number, steering in enumerate(made):
-        note(f"{number:2} {steering.title}")
-    chosen = made[options.variant]
-    notes = {"title": chosen.title, "versions": program.provenance.get("versions", {})}
-    flags = Flags.of(program, chosen.options, aims(program, plan), notes)
-    if options.output is not None:
-        save_flags(flags, options.output)
+    program = library.resolve(options.program)
+    flags = _flags_in(read_json(options.plan), options.plan)
+    if flags is None:
+        flags = _exported(options, program)
+        if options.output is not None:
+            save_flags(flags, options.output)
+    else:
+        given = {"variant": options.variant, "output": options.output}
+        refuse_given("export", f"is for a plan; {options.plan} holds the options already", **given)
+        _warn_of_other_program(program, flags)
     show(options, export_body(flags), export_lines(flags))
     return 0
+
+
+def _exported(options: argparse.Namespace, program: Program) -> Flags:
+    """The export of a plan that `--variant` names; lists all."""
+    from engine.compiler.steering.export import aims, exports
+    from engine.compiler.steering.flags_file import Flags
+
+    plan = load_plan(options.plan)
+    made, number = exports(program, plan), options.variant or 0
+    if not 0 <= number < len(made):
+        raise UsageError(f"export: --variant is 0 to {len(made) - 1}, not {number}")
+    for turn, steering in enumerate(made):
+        note(f"{turn:2} {steering.title}")
+    notes = {"title": made[number].title, "versions": program.provenance.get("versions", {})}
+    return Flags.of(program, made[number].options, aims(program, plan), notes)
+
+
+def _flags_in(body: Any, path: Path) -> Flags | None:
+    """The flags in a JSON file; None where it is of another kind, such as a plan."""
+    from engine.compiler.steering import flags_file
+
+    if isinstance(body, dict) and body.get("format") == flags_file.FORMAT:
+        return flags_file.flags_from_json(body, str(path))
+    return None
+
+
+def _warn_of_other_program(program: Program, flags: Flags) -> None:
+    from engine.compiler.steering.verify import other_program_remark
+
+    remark = other_program_remark(program, flags)
+    if remark is not None:
+        note(f"warning: {remark}")
 
 
 def export_body(flags: Flags) -> dict[str, Any]:
@@ -206,6 +250,9 @@ def run_verify(options: argparse.Namespace) -> int:
     from engine.compiler.steering.outcome import compile_session
     from engine.compiler.toolchain.target import init_args, read_flags
 
+    fresh = Path(options.program)
+    if fresh.is_file() and fresh.suffix not in (".json", ".gz"):
+        return _verify_names(options, fresh)
     program = library.resolve(options.program)
     own = read_flags(options.compiler_options)
     answers = stored_answers(program, _answers_folder(options), own, init_args(), note)
@@ -224,21 +271,48 @@ def run_verify(options: argparse.Namespace) -> int:
     return EXIT_VIOLATION if early.unknown_instructions else 0
 
 
+def _verify_names(options: argparse.Namespace, path: Path) -> int:
+    """Say whether a program that `export_program` wrote has the instructions that flags name."""
+    from engine.compiler.steering.flags_file import named_instructions
+    from engine.compiler.steering.verify import unknown_in
+    from engine.compiler.toolchain.compile import MAX_SOURCE_BYTES
+    from engine.compiler.toolchain.results import Answers
+    from engine.compiler.toolchain.target import init_args, read_flags
+
+    stablehlo = read_bytes(path, MAX_SOURCE_BYTES)
+    kind = foreign(stablehlo)
+    flags = None if options.plan is None else _flags_in(read_json(options.plan), options.plan)
+    if kind != EXPORTED:
+        raise UsageError(f"verify: {path} is {kind or 'neither a program file nor an export'}")
+    if flags is None:
+        raise UsageError(
+            f"verify: {path} is checked against a flags file alone; capture it for anything else"
+        )
+    target = flags.target.with_flags(read_flags(options.compiler_options), init_args())
+    answers = Answers(stablehlo, target, _answers_folder(options), note=note)
+    unknown, count = unknown_in(answers, flags), len(named_instructions(flags))
+    lines = [f"{path} has {count - len(unknown)} of the {count} instructions in {options.plan}"]
+    body = {"instructions": count, "unknown_instructions": list(unknown)}
+    show(options, body, lines + _unknown_lines(unknown))
+    return EXIT_VIOLATION if unknown else 0
+
+
 def _request(default: CompileSession, path: Path | None) -> tuple[Request, CompileSession]:
     """What to compile for a plan, a flags file, or neither, and the session of which program.
 
     Flags may hold options that make another program than `default` has; it is captured then.
     """
-    from engine.compiler.steering import flags_file, verify
+    from engine.compiler.steering import verify
     from engine.workflows.program_search import program_under
 
     if path is None:
         return verify.DEFAULT, default
     body = read_json(path)
-    if not (isinstance(body, dict) and body.get("format") == flags_file.FORMAT):
+    given = _flags_in(body, path)
+    if given is None:
         return verify.request_by_plan(default, plan_from_json(body, str(path)), note), default
-    given = flags_file.flags_from_json(body, str(path))
     request, options = verify.request_by_flags(default.program, given), given.program_options
+    _warn_of_other_program(default.program, given)
     if not options:
         return request, default
     return request, program_under(default.program, default.answers, options, note)[0]
@@ -291,10 +365,11 @@ def _aim_lines(early: EarlyResult) -> list[str]:
     if early.realised is not None:
         lines.append(f"{early.realised:.1%} of the saving aimed at was placed as planned")
     lines += aim_result_lines(early.placements)
-    lines += [
-        f"no instruction is called {n!r}: it does nothing" for n in early.unknown_instructions
-    ]
-    return lines
+    return lines + _unknown_lines(early.unknown_instructions)
+
+
+def _unknown_lines(names: Sequence[str]) -> list[str]:
+    return [f"no instruction is called {name!r}: it does nothing" for name in names]
 
 
 def aim_result_lines(results: Sequence[AimResult]) -> list[str]:

@@ -8,10 +8,18 @@ from typing import Any
 
 from engine.compiler.steering.export import Aim, Steering, aims, exports
 from engine.compiler.steering.flags_file import Flags, named_instructions
-from engine.compiler.steering.outcome import CompileSession, Outcome, unknown_names
+from engine.compiler.steering.outcome import (
+    CompileSession,
+    Outcome,
+    instruction_names,
+    unknown_names,
+)
+from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.errors import CompilerError, PlanError
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.parse import parse_hlo
 from engine.program.io import content_hash
 from engine.program.model import Program
 
@@ -125,14 +133,37 @@ def request_by_plan(session: CompileSession, plan: Plan, note: Callable[[str], N
 
 
 def request_by_flags(program: Program, flags: Flags) -> Request:
-    """A flags file's options. Raises PlanError if they were made for another program."""
-    if flags.program_hash != content_hash(program):
+    """A flags file's options. Raises PlanError if they were made for another chip."""
+    if flags.hardware != program.hardware.name:
         raise PlanError(
-            f"the flags were made for another program ({flags.program}, {flags.program_hash});"
-            " export or tune again"
+            f"the flags were made for {flags.hardware}, and {program.name} is compiled for"
+            f" {program.hardware.name}; export or tune for that"
         )
     steering = Steering("flags", flags.compiler_options)
     return Request(steering, flags.aims, named_instructions(flags))
+
+
+def other_program_remark(program: Program, flags: Flags) -> str | None:
+    """One line on flags that were made for another program, or before its costs were refined."""
+    if flags.program_hash == content_hash(program):
+        return None
+    return (
+        f"the flags were made for {flags.program} ({flags.program_hash}), and {program.name}"
+        f" ({content_hash(program)}) is another program, or has other costs"
+    )
+
+
+def unknown_in(answers: Answers, flags: Flags) -> tuple[str, ...]:
+    """What flags call instructions though a freshly exported program has none of that name.
+
+    By two early stops: seconds. `answers`: of that program. Raises CompilerError.
+    """
+    options = flags.compiler_options
+    before = answers.early({**flags.program_options, **SLOW_OPTIONS})
+    compiles = (before, answers.early(options))
+    flows = [Flow(parse_hlo(c.hlo.encode(), flags.program), flags.program) for c in compiles]
+    names = frozenset().union(*map(instruction_names, flows))
+    return unknown_names(named_instructions(flags), names)
 
 
 def early_result(
@@ -233,7 +264,7 @@ def _early_result(
         predicted_cycles=_cycles(program, steered.predicted),
         realised=realised_share(results),
         placements=results,
-        unknown_instructions=unknown_names(request.names, steered),
+        unknown_instructions=unknown_names(request.names, steered.names),
         compiler_options=dict(options),
     )
 
