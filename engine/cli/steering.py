@@ -66,7 +66,7 @@ def add_parser(commands: Any) -> None:
         help="placements and refusals alone, by early stops: seconds, and no cycles",
     )
     _add_answers(parser)
-    about = "search for the options under which the compiler's own cycles are fewest, resumable"
+    about = "search for the compiler options of the lowest compiled total; resumable"
     parser = add_command(commands, "tune", run_tune, about)
     add_program(parser)
     parser.add_argument(

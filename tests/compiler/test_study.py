@@ -183,13 +183,20 @@ def test_stalls_and_prices_are_part_of_a_compiles_total() -> None:
     done = study(TinyCompiler(), [])
     seen = done.observations.slow.seen
     one = Compile("one", {}, seen, 5_000.0)
-    assert done._in_words(one, 0.0) == "total 225,000 cycles, 5,000 of them stalls"
+    said = done._in_words(one, done._priced(seen), 0.0)
+    assert said == "total 225,000 cycles, 5,000 of them stalls"
     done.imported = replace(done.imported, prices={0: Price(1e-6, MODEL)})
     clock = done.program.hardware.clock_hz
-    said = done._in_words(one, 0.0)
+    priced = done._priced(seen)
+    said = done._in_words(one, priced, 0.0)
     assert said == f"total {225_000 + 1e-6 * clock:,.0f} cycles, 5,000 of them stalls, 1,000 prices"
-    unknown = done._in_words(replace(one, stall_cycles=None), 0.0)
+    unknown = done._in_words(replace(one, stall_cycles=None), priced, 0.0)
     assert "without its stalls, which cannot be read" in unknown
+    # A price may depend on the costs of others, so these are fitted as they are in the end.
+    fast = observe(done.imported, done._flow(hlo(["a", "y"]), "test"))
+    fit = fit_costs(done.program, done.observations.pools, seen, [fast])
+    fitted = with_costs(done.program, fit).accesses
+    assert done._priced(fast).accesses == fitted != done.program.accesses
 
 
 @pytest.mark.nightly

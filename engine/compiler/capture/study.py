@@ -163,8 +163,10 @@ class Study:
         flow = self._flow(answer.hlo, name)
         seen = observe(self.imported, flow)
         error = total_error(self.program, fit, seen)
-        one = Compile(name, options, seen, self._stall_cycles(flow, answer.buffers, seen))
-        self.note(f"{self.program.name} {name}: {self._in_words(one, error)}")
+        priced = self._priced(seen)
+        stalls = self._stall_cycles(priced, flow, answer.buffers, seen)
+        one = Compile(name, options, seen, stalls)
+        self.note(f"{self.program.name} {name}: {self._in_words(one, priced, error)}")
         self.observations = replace(self.observations, compiles=(*self.observations.compiles, one))
         self.keep(self.observations)
         return abs(error)
@@ -177,10 +179,22 @@ class Study:
             about = duration_text(left * (whole_s + EARLY_STOPS * early_s))
             self.note(f"{self.program.name}: at most {left} whole compiles to go, about {about}")
 
-    def _in_words(self, one: Compile, error: float) -> str:
+    def _priced(self, seen: Observation) -> Program:
+        """The program with prices beside costs fitted to this compile too.
+
+        What work beside the schedule costs depends on how much the rest of it hides.
+        """
+        if not self.imported.prices:
+            return self.program
+        known = self.observations
+        observed = [*(one.seen for one in known.compiles), seen]
+        fit = fit_costs(self.program, known.pools, known.slow.seen, observed)
+        return with_prices(with_costs(self.program, fit), self.imported.prices)
+
+    def _in_words(self, one: Compile, program: Program, error: float) -> str:
         """What a compile takes, and how well it was predicted, where enough was observed before."""
         cycles = total_cycles(self.program, None, one.seen)
-        priced = priced_s(self._priced) * self.program.hardware.clock_hz
+        priced = priced_s(program) * program.hardware.clock_hz
         if one.stall_cycles is None:
             said = f"{cycles + priced:,.0f} cycles without its stalls, which cannot be read"
         else:
@@ -188,11 +202,9 @@ class Study:
         is_guess = len(self.observations.compiles) < LEAST_OBSERVED
         return said if is_guess else f"{said}; prediction off by {error:+.2%}"
 
-    @property
-    def _priced(self) -> Program:
-        return with_prices(self.imported.program, self.imported.prices)
-
-    def _stall_cycles(self, flow: Flow, buffers: str, seen: Observation) -> float | None:
+    def _stall_cycles(
+        self, program: Program, flow: Flow, buffers: str, seen: Observation
+    ) -> float | None:
         """Cycles in which the compile waits for its copies; None where they cannot be read."""
         region = min((i.reserved_bytes for i in self.program.instructions), default=0)
         try:
@@ -200,7 +212,7 @@ class Study:
         except ProgramFormatError as error:
             self.note(f"{self.program.name}: its copies cannot be read ({error})")
             return None
-        return stall_cycles(replace(self.imported, program=self._priced), plan, seen)
+        return stall_cycles(replace(self.imported, program=program), plan, seen)
 
     def _fit(self, compiles: Sequence[Compile] | None = None) -> Fit:
         """The costs fitted to these compiles; to all so far, where `compiles` is None."""
