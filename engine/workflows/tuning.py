@@ -242,7 +242,7 @@ class _Search:
         best = self.best[1]
         if best is not None:
             gain = 1.0 - total(best.full) / self.own.default_total
-            self.note(f"known from the capture: {best.candidate.title}: improvement {gain:.2%}")
+            self.note(f"{best.candidate.title}: improvement {gain:.2%}; best so far")
 
     def try_program_options(self, compiles: int, deadline: float) -> None:
         """Search the program options, if there is time for two compiles."""
