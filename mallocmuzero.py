@@ -427,7 +427,9 @@ def verify(
 
 
 def tune(jitted: Any, *args: Any, hardware: str, **options: Any) -> Tuned:
-    """The options under which the real compiler's own cycles are fewest; hours, resumable.
+    """The options of the lowest total by the real compiler: cycles, stalls and prices; hours.
+
+    Resumable: compile results are cached.
 
     `args` as in `capture`; `options` are those of `engine.workflows.tuning.tune`. The options are
     `dict(tune(...).flags.compiler_options)`, empty where the default is best.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -296,7 +297,10 @@ def test_info_says_how_much_of_the_savings_is_observed(
     assert found is not None and 0 < found.share < 1
     body = run_json(capsys, "info", NAME)
     assert (body["program"], body["saving_observed"]) == (NAME, found.share)
-    assert f"saving_observed  {found.share}" in run(capsys, "info", NAME)[1].splitlines()
+    facts = dict(line.split(maxsplit=1) for line in run(capsys, "info", NAME)[1].splitlines())
+    assert facts["saving_observed"] == f"{found.share:.1%}"
+    assert facts["all_slow_s"] == f"{body['all_slow_s'] * 1e6:.3f} us"
+    assert facts["accesses"] == str(body["accesses"])
     assert "saving_observed" not in run_json(capsys, "info", TEACHING)
 
 
@@ -475,6 +479,37 @@ def test_an_interrupted_command_says_so_in_one_line(
     monkeypatch.setattr("engine.cli.plans.lower_bound", interrupted)
     code, out, err = run(capsys, "bound", NAME)
     assert (code, out, err) == (130, "", "interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("ending", "word", "expected"),
+    [(signal.SIGINT, "interrupted", 130), (signal.SIGTERM, "terminated", 143)],
+)
+def test_a_command_that_compiles_says_what_is_left_of_it_and_how_to_go_on(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    ending: signal.Signals,
+    word: str,
+    expected: int,
+) -> None:
+    output = tmp_path / "p.json"
+
+    def ended(*arguments: object) -> None:
+        os.kill(os.getpid(), ending)
+        pytest.fail("the signal does not end it")
+
+    monkeypatch.setattr("engine.cli.capture._captured", ended)
+    usual = signal.getsignal(signal.SIGTERM)
+    command = ("capture", "mlp", "-o", str(output), "--raw", str(tmp_path))
+    kept = "compile results are cached; the same command goes on from there\n"
+    assert run(capsys, *command) == (expected, "", f"{word}: {kept}")
+    output.touch()
+    known = f"{output} has what is known so far, and "
+    assert run(capsys, *command) == (expected, "", f"{word}: {known}{kept}")
+    assert signal.getsignal(signal.SIGTERM) is usual
+    parsed = [parser().parse_args([c, NAME]) for c in ("tune", "verify", "observe")]
+    assert all(options.resumes for options in parsed)
 
 
 def test_the_explorer_says_what_it_needs_where_the_engine_stands_alone(

@@ -180,6 +180,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(made)
         assert main(["solve", STANDS_FOR["P"], "--solver", "greedy", "-o", "plan.json"]) == 0
+        assert main(["export", STANDS_FOR["P"], "plan.json", "-o", "flags.json"]) == 0
     shutil.copy(made / "plan.json", made / "better.json")
     return made
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -34,14 +36,15 @@ from engine.cli import (
     timeline,
     train,
 )
-from engine.cli.arguments import refuse_bad_outputs
-from engine.cli.output import EXIT_INTERRUPTED, complain, note
+from engine.cli.arguments import RESUMES, refuse_bad_outputs
+from engine.cli.output import EXIT_INTERRUPTED, EXIT_TERMINATED, complain, note
 from engine.errors import EngineError, UsageError
 
 ABOUT = """\
 Which tensors of a compiled ML program live in fast memory, when, and where. --json prints one JSON
 object on stdout and nothing else; logs and progress go to stderr. Bad input exits with 2 and one
-line, check of a plan that breaks a rule with 1, an interrupted command with 130."""
+line, check of a plan that breaks a rule with 1, an interrupted command with 130, one that SIGTERM
+ends with 143."""
 
 FAMILIES = (
     capture,
@@ -69,11 +72,13 @@ FAMILIES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    options = argparse.Namespace()
     try:
-        options = parser().parse_args(arguments)
+        parser().parse_args(arguments, options)
         refuse_bad_outputs(options)
         run: Callable[[argparse.Namespace], int] = options.run
-        return run(options)
+        with _terminated_like_interrupted(options):
+            return run(options)
     except EngineError as error:
         return complain(str(error))
     except BrokenPipeError:
@@ -82,9 +87,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         return complain(f"{error.filename or 'file'}: {error.strerror or error}")
+    except _Terminated:
+        note(f"terminated{_kept(options)}")
+        return EXIT_TERMINATED
     except KeyboardInterrupt:
-        note("interrupted")
+        note(f"interrupted{_kept(options)}")
         return EXIT_INTERRUPTED
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM came."""
+
+
+@contextmanager
+def _terminated_like_interrupted(options: argparse.Namespace) -> Iterator[None]:
+    """Have SIGTERM end a command that resumes as Ctrl-C does; other commands it kills at once."""
+    if not _resumes(options):
+        yield
+        return
+    usual = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+
+
+def _terminate(*_: object) -> None:
+    raise _Terminated
+
+
+def _resumes(options: argparse.Namespace) -> bool:
+    return bool(getattr(options, RESUMES, False))
+
+
+def _kept(options: argparse.Namespace) -> str:
+    """What is left of a command that was ended, and how to go on with it."""
+    if not _resumes(options):
+        return ""
+    output = getattr(options, "output", None)
+    written = f"{output} has what is known so far, and " if output and output.is_file() else ""
+    return f": {written}compile results are cached; the same command goes on from there"
 
 
 class _Parser(argparse.ArgumentParser):

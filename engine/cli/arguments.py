@@ -19,6 +19,9 @@ from engine.program.model import Program
 from engine.workflows.capturing import COMPILES_CACHE
 
 Run = Callable[[argparse.Namespace], int]
+RESUMES = "resumes"
+"""The setting of a command that caches compile results: started again it goes on from there."""
+
 _OUTPUTS = "outputs"
 """The setting of a command that lists what it writes: pairs of a name and `is_folder`."""
 
@@ -95,6 +98,7 @@ def add_raw(parser: argparse.ArgumentParser) -> None:
     """
     default = cache_folder(COMPILES_CACHE)
     about = "where compile results are kept, so that nothing is compiled twice"
+    parser.set_defaults(**{RESUMES: True})
     add_output(parser, "--raw", is_folder=True, default=default, metavar="FOLDER", help=about)
 
 

@@ -76,7 +76,12 @@ def add_parser(commands: Any) -> None:
 
 def add_study(parser: argparse.ArgumentParser) -> None:
     """Options of commands that compile until a program's costs are known."""
-    parser.add_argument("--compiles", type=int, default=COMPILES, help="whole compiles at most")
+    parser.add_argument(
+        "--compiles",
+        type=int,
+        default=COMPILES,
+        help="whole compiles at most, beside the one with everything slow",
+    )
     parser.add_argument(
         "--solvers", default=SOLVERS, metavar="A,B", help="whose plans are compiled, in turn"
     )
@@ -157,8 +162,8 @@ def _keep(options: argparse.Namespace, program: Program) -> None:
     save(program, options.output)
     refining = program.provenance["refining"]
     note(
-        f"{options.output}: written with {refining['compiles'] + 1} compiles; what is uncertain is"
-        " marked, and the next ones refine it"
+        f"{options.output}: written; its costs rest on {refining['compiles']} of up to"
+        f" {refining['of']} compiles, and what is uncertain is marked"
     )
 
 

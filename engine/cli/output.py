@@ -28,6 +28,7 @@ from engine.solvers.registry import NOT_COUNTED
 EXIT_VIOLATION = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 
 
 def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]) -> None:
@@ -111,8 +112,15 @@ def show_program(options: argparse.Namespace, program: Program) -> None:
     if share is not None:
         facts["xla_plan_read"] = share
         facts["xla_plan_offsets"] = offsets_of_compiled_plan(program)
-    show(options, facts, [f"{key:16} {value}" for key, value in facts.items()])
+    show(options, facts, [f"{key:18} {_fact_text(key, value)}" for key, value in facts.items()])
     warn(program)
+
+
+def _fact_text(key: str, value: Any) -> str:
+    """A fact for a person: seconds as microseconds, as everywhere, and shares in percent."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value * 1e6:.3f} us" if key.endswith("_s") else f"{value:.1%}"
 
 
 def with_profile(program: Program, path: Path | None) -> Program:

@@ -7,10 +7,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import add_command, add_compiler_options, add_output, add_program
+from engine.cli.arguments import (
+    RESUMES,
+    add_command,
+    add_compiler_options,
+    add_output,
+    add_program,
+    refuse_given,
+)
 from engine.cli.output import EXIT_VIOLATION, note, show, warn_of_unestimated
 from engine.errors import UsageError
-from engine.files import read_json, refuse_unwritable_folder
+from engine.files import (
+    EXPORTED,
+    foreign,
+    read_bytes,
+    read_json,
+    refuse_unwritable_folder,
+)
 from engine.hardware.unestimated_share import unestimated_share
 from engine.plan.io import load_plan, plan_from_json
 from engine.program import library
@@ -20,6 +33,7 @@ if TYPE_CHECKING:
     from engine.compiler.steering.flags_file import Flags
     from engine.compiler.steering.outcome import CompileSession
     from engine.compiler.steering.verify import AimResult, EarlyResult, Request, Verdict
+    from engine.program.model import Program
 
 SHOWN = 20
 """Placements that are listed for a person; `--json` has all."""
@@ -29,16 +43,22 @@ ANSWERS_HELP = "where compile results are kept, so that nothing is compiled twic
 
 def add_parser(commands: Any) -> None:
     """Add the commands."""
-    parser = add_command(commands, "export", run_export, "a plan as options for the compiler")
+    about = "a plan as options for the compiler; or the options in a flags file, to be pasted"
+    parser = add_command(commands, "export", run_export, about)
     add_program(parser)
-    parser.add_argument("plan", type=Path, metavar="plan.json")
+    parser.add_argument("plan", type=Path, metavar="plan.json|flags.json")
     parser.add_argument(
-        "--variant", type=int, default=0, help="which of the exports, listed on stderr; default: 0"
+        "--variant", type=int, help="which export of a plan, listed on stderr; default: 0"
     )
     add_output(parser, "-o", "--output", metavar="flags.json")
     about = "compile by default and with a plan's or a file's options, and compare"
     parser = add_command(commands, "verify", run_verify, about)
-    add_program(parser)
+    parser.add_argument(
+        "program",
+        metavar="P|step.stablehlo",
+        help="a program file or a sample's name; of what export_program wrote, only whether it has"
+        " the instructions that flags.json names",
+    )
     parser.add_argument("plan", type=Path, nargs="?", metavar="plan.json|flags.json")
     parser.add_argument(
         "--early",
@@ -46,13 +66,18 @@ def add_parser(commands: Any) -> None:
         help="placements and refusals alone, by early stops: seconds, and no cycles",
     )
     _add_answers(parser)
-    about = "search for the options under which the compiler's own cycles are fewest, resumable"
+    about = "search for the compiler options of the lowest compiled total; resumable"
     parser = add_command(commands, "tune", run_tune, about)
     add_program(parser)
     parser.add_argument(
         "--compiles", type=int, default=12, help="in full, the default's among them"
     )
-    parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=3600.0,
+        help="half to search, half for the baseline; default: %(default).0f",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--solver", default=SOLVERS, metavar="A,B", help="plan with corrected costs, in turn"
@@ -67,13 +92,16 @@ def add_parser(commands: Any) -> None:
         help="placement alone, without options that make another program",
     )
     parser.add_argument(
-        "--no-baseline", action="store_true", help="without as many random rules beside it"
+        "--no-baseline",
+        action="store_true",
+        help="without as many random options and rules beside it: all seconds to search",
     )
     add_output(parser, "-o", "--output", metavar="flags.json")
     _add_answers(parser)
 
 
 def _add_answers(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(**{RESUMES: True})
     add_output(parser, "--answers", is_folder=True, metavar="FOLDER", help=ANSWERS_HELP)
     add_compiler_options(parser)
 
@@ -88,23 +116,53 @@ def _answers_folder(options: argparse.Namespace) -> Path:
 
 
 def run_export(options: argparse.Namespace) -> int:
-    """Write the options that aim at a plan; needs no compiler."""
-    from engine.compiler.steering.export import aims, exports
-    from engine.compiler.steering.flags_file import Flags, save_flags
+    """Write the options that aim at a plan, or show those of a flags file; needs no compiler."""
+    from engine.compiler.steering.flags_file import save_flags
 
-    program, plan = library.resolve(options.program), load_plan(options.plan)
-    made = exports(program, plan)
-    if not 0 <= options.variant < len(made):
-        raise UsageError(f"export: --variant is 0 to {len(made) - 1}, not {options.variant}")
-    for number, steering in enumerate(made):
-        note(f"{number:2} {steering.title}")
-    chosen = made[options.variant]
-    notes = {"title": chosen.title, "versions": program.provenance.get("versions", {})}
-    flags = Flags.of(program, chosen.options, aims(program, plan), notes)
-    if options.output is not None:
-        save_flags(flags, options.output)
+    program = library.resolve(options.program)
+    flags = _flags_in(read_json(options.plan), options.plan)
+    if flags is None:
+        flags = _exported(options, program)
+        if options.output is not None:
+            save_flags(flags, options.output)
+    else:
+        given = {"variant": options.variant, "output": options.output}
+        refuse_given("export", f"is for a plan; {options.plan} holds the options already", **given)
+        _warn_of_other_program(program, flags)
     show(options, export_body(flags), export_lines(flags))
     return 0
+
+
+def _exported(options: argparse.Namespace, program: Program) -> Flags:
+    """The export of a plan that `--variant` names; lists all."""
+    from engine.compiler.steering.export import aims, exports
+    from engine.compiler.steering.flags_file import Flags
+
+    plan = load_plan(options.plan)
+    made, number = exports(program, plan), options.variant or 0
+    if not 0 <= number < len(made):
+        raise UsageError(f"export: --variant is 0 to {len(made) - 1}, not {number}")
+    for turn, steering in enumerate(made):
+        note(f"{turn:2} {steering.title}")
+    notes = {"title": made[number].title, "versions": program.provenance.get("versions", {})}
+    return Flags.of(program, made[number].options, aims(program, plan), notes)
+
+
+def _flags_in(body: Any, path: Path) -> Flags | None:
+    """The flags in a JSON file; None where it is of another kind, such as a plan."""
+    from engine.compiler.steering import flags_file
+
+    if isinstance(body, dict) and body.get("format") == flags_file.FORMAT:
+        return flags_file.flags_from_json(body, str(path))
+    return None
+
+
+def _warn_of_other_program(program: Program, flags: Flags) -> None:
+    from engine.compiler.steering.verify import other_program_remark
+
+    remark = other_program_remark(program, flags)
+    if remark is not None:
+        note(f"warning: {remark}")
 
 
 def export_body(flags: Flags) -> dict[str, Any]:
@@ -141,6 +199,7 @@ def run_tune(options: argparse.Namespace) -> int:
     def keep(flags: Flags) -> None:
         if options.output is not None:
             save_flags(flags, options.output)
+            note(f"{options.output}: written, the best so far: {flags.notes['title']}")
 
     program = library.resolve(options.program)
     tuned = tune_program(
@@ -157,12 +216,12 @@ def run_tune(options: argparse.Namespace) -> int:
         compiler_options=read_flags(options.compiler_options),
         has_program_options=not options.no_program_options,
     )
-    keep(tuned.flags)
+    if options.output is not None:
+        save_flags(tuned.flags, options.output)
     lines = verdict_lines(tuned.verdict)
     lines.append(
-        f"{tuned.compiles} compiles in full"
+        f"search: {tuned.compiles} whole compiles in {tuned.search_s:.0f} s"
         + (f", and {tuned.captured} that the capture had made" if tuned.captured else "")
-        + ("; the time ran out before more" if tuned.ran_out else "")
     )
     if tuned.program_improvement > 0:
         lines.append(
@@ -170,8 +229,12 @@ def run_tune(options: argparse.Namespace) -> int:
             f" {tuned.placement_improvement:.2%} more"
         )
     if tuned.random_improvement is not None:
-        count = f"{tuned.random_compiles} of random rules and options alone"
-        lines.append(f"{count}: {tuned.random_improvement:.2%}")
+        lines.append(
+            f"baseline: {tuned.random_compiles} whole compiles of random options and rules in"
+            f" {tuned.baseline_s:.0f} s: improvement {tuned.random_improvement:.2%}"
+        )
+    if tuned.cut_short:
+        lines.append(f"time ran out, whole compiles: {', '.join(tuned.cut_short)}")
     show(options, {**tuned.to_json(), "unestimated_share": unestimated_share(program)}, lines)
     warn_of_unestimated(program)
     return 0
@@ -187,6 +250,9 @@ def run_verify(options: argparse.Namespace) -> int:
     from engine.compiler.steering.outcome import compile_session
     from engine.compiler.toolchain.target import init_args, read_flags
 
+    fresh = Path(options.program)
+    if fresh.is_file() and fresh.suffix not in (".json", ".gz"):
+        return _verify_names(options, fresh)
     program = library.resolve(options.program)
     own = read_flags(options.compiler_options)
     answers = stored_answers(program, _answers_folder(options), own, init_args(), note)
@@ -205,21 +271,48 @@ def run_verify(options: argparse.Namespace) -> int:
     return EXIT_VIOLATION if early.unknown_instructions else 0
 
 
+def _verify_names(options: argparse.Namespace, path: Path) -> int:
+    """Say whether a program that `export_program` wrote has the instructions that flags name."""
+    from engine.compiler.steering.flags_file import named_instructions
+    from engine.compiler.steering.verify import unknown_in
+    from engine.compiler.toolchain.compile import MAX_SOURCE_BYTES
+    from engine.compiler.toolchain.results import Answers
+    from engine.compiler.toolchain.target import init_args, read_flags
+
+    stablehlo = read_bytes(path, MAX_SOURCE_BYTES)
+    kind = foreign(stablehlo)
+    flags = None if options.plan is None else _flags_in(read_json(options.plan), options.plan)
+    if kind != EXPORTED:
+        raise UsageError(f"verify: {path} is {kind or 'neither a program file nor an export'}")
+    if flags is None:
+        raise UsageError(
+            f"verify: {path} is checked against a flags file alone; capture it for anything else"
+        )
+    target = flags.target.with_flags(read_flags(options.compiler_options), init_args())
+    answers = Answers(stablehlo, target, _answers_folder(options), note=note)
+    unknown, count = unknown_in(answers, flags), len(named_instructions(flags))
+    lines = [f"{path} has {count - len(unknown)} of the {count} instructions in {options.plan}"]
+    body = {"instructions": count, "unknown_instructions": list(unknown)}
+    show(options, body, lines + _unknown_lines(unknown))
+    return EXIT_VIOLATION if unknown else 0
+
+
 def _request(default: CompileSession, path: Path | None) -> tuple[Request, CompileSession]:
     """What to compile for a plan, a flags file, or neither, and the session of which program.
 
     Flags may hold options that make another program than `default` has; it is captured then.
     """
-    from engine.compiler.steering import flags_file, verify
+    from engine.compiler.steering import verify
     from engine.workflows.program_search import program_under
 
     if path is None:
         return verify.DEFAULT, default
     body = read_json(path)
-    if not (isinstance(body, dict) and body.get("format") == flags_file.FORMAT):
+    given = _flags_in(body, path)
+    if given is None:
         return verify.request_by_plan(default, plan_from_json(body, str(path)), note), default
-    given = flags_file.flags_from_json(body, str(path))
     request, options = verify.request_by_flags(default.program, given), given.program_options
+    _warn_of_other_program(default.program, given)
     if not options:
         return request, default
     return request, program_under(default.program, default.answers, options, note)[0]
@@ -233,6 +326,7 @@ def verdict_lines(verdict: Verdict) -> list[str]:
             verdict.default_cycles,
             verdict.default_stall_cycles,
             verdict.default_priced_cycles,
+            verdict.default_total_cycles,
             verdict.predicted_default_cycles,
         ),
         (
@@ -240,17 +334,18 @@ def verdict_lines(verdict: Verdict) -> list[str]:
             verdict.ours_cycles,
             verdict.ours_stall_cycles,
             verdict.ours_priced_cycles,
+            verdict.ours_total_cycles,
             verdict.predicted_cycles,
         ),
     )
-    lines = [f"{'':40} {'cycles':>14} {'stalls':>12} {'priced':>12} {'predicted':>14}"]
-    for title, cycles, stalls, priced, predicted in rows:
-        lines.append(
-            f"{title:40} {cycles:14,.0f} {stalls:12,.0f} {priced:12,.0f} {predicted:14,.0f}"
-        )
+    names = f"{'cycles':>14} {'stalls':>12} {'prices':>12} {'total':>14} {'predicted total':>16}"
+    lines = [f"{'compiled':30} {names}"]
+    for title, cycles, stalls, priced, total, predicted in rows:
+        parts = f"{cycles:14,.0f} {stalls:12,.0f} {priced:12,.0f}"
+        lines.append(f"{title:30} {parts} {total:14,.0f} {predicted:16,.0f}")
     lines.append(
-        f"improvement {verdict.improvement:.2%} as compiled, {verdict.predicted_improvement:.2%}"
-        " as predicted for the same placements"
+        f"improvement of the total: {verdict.improvement:.2%} as compiled,"
+        f" {verdict.predicted_improvement:.2%} as predicted for the same placements"
     )
     return lines + _aim_lines(verdict)
 
@@ -258,8 +353,9 @@ def verdict_lines(verdict: Verdict) -> list[str]:
 def early_lines(early: EarlyResult) -> list[str]:
     """Early placements for a person: a prediction, then what became of the greatest aims."""
     line = (
-        f"{early.title}: simulated {early.predicted_cycles:,.0f} cycles, default"
-        f" {early.predicted_default_cycles:,.0f}: {early.predicted_improvement:.2%} fewer"
+        f"{early.title}: predicted total {early.predicted_cycles:,.0f} cycles, default"
+        f" {early.predicted_default_cycles:,.0f}: predicted improvement"
+        f" {early.predicted_improvement:.2%}"
     )
     return [line, *_aim_lines(early)]
 
@@ -269,10 +365,11 @@ def _aim_lines(early: EarlyResult) -> list[str]:
     if early.realised is not None:
         lines.append(f"{early.realised:.1%} of the saving aimed at was placed as planned")
     lines += aim_result_lines(early.placements)
-    lines += [
-        f"no instruction is called {n!r}: it does nothing" for n in early.unknown_instructions
-    ]
-    return lines
+    return lines + _unknown_lines(early.unknown_instructions)
+
+
+def _unknown_lines(names: Sequence[str]) -> list[str]:
+    return [f"no instruction is called {name!r}: it does nothing" for name in names]
 
 
 def aim_result_lines(results: Sequence[AimResult]) -> list[str]:

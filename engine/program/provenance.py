@@ -42,7 +42,7 @@ def target_facts_of(program: Program) -> dict[str, Any]:
         facts["counts"] = " ".join(f"{name}={value}" for name, value in counts.items())
     refining = origin.get("refining")
     if isinstance(refining, Mapping):
-        facts["refined_by"] = f"{refining.get('compiles')} of {refining.get('of')} compiles"
+        facts["refined_by"] = f"{refining.get('compiles')} of up to {refining.get('of')} compiles"
     return facts
 
 

@@ -59,12 +59,13 @@ class Tried:
 class ProgramSearch:
     """What a search over program options found.
 
-    `tried`: what was compiled whole, the fewest cycles and stalls first. `default_total`: of the
-    user's default.
+    `tried`: what was compiled whole, the lowest total first. `default_total`: of the user's
+    default. `ran_out`: the time was used up before the compiles.
     """
 
     tried: tuple[Tried, ...]
     default_total: float
+    ran_out: bool = False
 
     @property
     def better(self) -> tuple[Tried, ...]:
@@ -88,13 +89,18 @@ def search_program_options(
     alone.
     """
 
+    ran_out = False
+
     def goes_on() -> bool:
-        return time.monotonic() < deadline
+        nonlocal ran_out
+        ran_out = time.monotonic() >= deadline
+        return not ran_out
 
     tried: list[Tried] = []
 
     def found() -> ProgramSearch:
-        return ProgramSearch(tuple(sorted(tried, key=lambda one: one.total)), default_total)
+        ranked = sorted(tried, key=lambda one: one.total)
+        return ProgramSearch(tuple(ranked), default_total, ran_out)
 
     left = deque(effective(answers, _wanted(answers), note, goes_on))
     while left and len(tried) < compiles - 1 and goes_on():
@@ -114,17 +120,20 @@ def random_program_options(
     seed: int,
     deadline: float,
     note: Callable[[str], None],
-) -> list[Tried]:
+) -> ProgramSearch:
     """Whole compiles of program options drawn by chance, as they come, while there is time."""
+    tried: list[Tried] = []
     if count == 0:
-        return []
+        return ProgramSearch((), default_total)
     drawn = _wanted(answers)
     random.Random(f"{seed}/settings").shuffle(drawn)
-    tried: list[Tried] = []
+    ran_out = False
     for option in drawn[:count]:
-        if time.monotonic() < deadline:
-            _try(answers, option, default_total, tried, note)
-    return tried
+        ran_out = time.monotonic() >= deadline
+        if ran_out:
+            break
+        _try(answers, option, default_total, tried, note)
+    return ProgramSearch(tuple(tried), default_total, ran_out)
 
 
 def _wanted(answers: Answers) -> list[ProgramOption]:
@@ -156,7 +165,7 @@ def _try(
         note(f"{option.title}: {error}")
         return
     tried.append(Tried(option, cycles, session))
-    note(f"program option {option.title}: {1.0 - cycles / default_total:+.2%}")
+    note(f"program option {option.title}: improvement {1.0 - cycles / default_total:.2%}")
 
 
 def session_under(answers: Answers, options: Mapping[str, str]) -> CompileSession:

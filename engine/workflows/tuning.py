@@ -19,7 +19,14 @@ from engine.compiler.steering.export import Aim, aims
 from engine.compiler.steering.flags_file import INIT_ARGS_NOTE, Flags
 from engine.compiler.steering.outcome import CompileSession, compile_session
 from engine.compiler.steering.program_options import ProgramOption
-from engine.compiler.steering.tune import PlanFn, Trial, TuneLog, Tuning, total
+from engine.compiler.steering.tune import (
+    PlanFn,
+    Trial,
+    TuneLog,
+    Tuning,
+    captured_trials,
+    total,
+)
 from engine.compiler.steering.verify import Verdict, request_by_flags, verify
 from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.target import Target, init_args
@@ -62,12 +69,13 @@ class Tuned:
     `flags`: ready to save; they aim at what the compiler placed. Where nothing beat the default
     they hold no option. `compiles`: whole compiles of the search, the default's among them.
     `captured`: those that the program's capture had made already, among which it chose too.
-    `ran_out`: the seconds were used up before the compiles. `program_improvement`: what
-    the program options gain alone, of what the result gains; `tried_program_options`: those that
-    were compiled whole.
+    `program_improvement`: what the program options gain alone, of what the result gains;
+    `tried_program_options`: those that were compiled whole.
     `random_improvement`, `random_options`: the best of `random_compiles` whole compiles, the
     default's among them, of random options and rules alone: as many, unless there was no time for
     more. `random_improvement` is None where there were none, as without a baseline.
+    `search_s`, `baseline_s`: how many seconds the search and the baseline took. `cut_short`: what
+    time ran out for, with how many of its whole compiles were made, a phrase each.
     """
 
     flags: Flags
@@ -77,9 +85,11 @@ class Tuned:
     random_improvement: float | None
     random_options: Mapping[str, str] | None
     captured: int = 0
-    ran_out: bool = False
     program_improvement: float = 0.0
     tried_program_options: tuple[Tried, ...] = ()
+    search_s: float = 0.0
+    baseline_s: float = 0.0
+    cut_short: tuple[str, ...] = ()
 
     @property
     def placement_improvement(self) -> float:
@@ -99,7 +109,9 @@ class Tuned:
                 {"options": dict(one.option.flags), "total_cycles": one.total}
                 for one in self.tried_program_options
             ],
-            "ran_out": self.ran_out,
+            "search_s": self.search_s,
+            "baseline_s": self.baseline_s,
+            "cut_short": list(self.cut_short),
             "random_compiles": self.random_compiles,
             "random_improvement": self.random_improvement,
             "random_options": random,
@@ -124,9 +136,11 @@ def tune_program(
     """Search for options that make the compiler's own total smaller; minutes to hours.
 
     `solver` plans anew whenever the costs are corrected: names of solvers, with commas between
-    them, that take turns, or a function; `plans` of the program are exported first. `folder` keeps
+    them, that take turns, or a function; `plans` of the program are exported first. `seconds` are
+    for search and baseline together, half for each. `folder` keeps
     compile results, by default in the user's cache: a run that was killed goes on there. `keep`
-    gets every options that are better than all before, as soon as they are compiled.
+    gets every options that are better than all before, as soon as they are compiled, and first
+    the best that the capture compiled.
     `compiler_options`: flags of the user's on top of those that the program was captured with; like
     `LIBTPU_INIT_ARGS` in the environment they hold for every compile, and gains count against the
     default under them. `has_program_options`: options that make another program are
@@ -141,19 +155,25 @@ def tune_program(
     answers = stored_answers(program, folder, dict(compiler_options), init_args(), note)
     session = compile_session(program, answers)
     begun = time.monotonic()
-    end = begun + seconds * (OWN_SHARE if has_baseline else 1.0)
+    own_s = seconds * (OWN_SHARE if has_baseline else 1.0)
+    end = begun + own_s
+    then = "; then as long for a baseline of random options and rules" if has_baseline else ""
+    note(f"{own_s:.0f} of {seconds:.0f} s to search, the default's compile included{then}")
     own = _Variant(session, None, total(session.full({})), _earlier(program))
     search = _Search(program, own, seed, plan_fn, note, folder, keep)
+    search.take_captured()
     if has_program_options and is_measured(program):
         note("its prices are measured: options that make another program are left out")
     elif has_program_options:
         search.try_program_options(compiles // PROGRAM_PART, begun + PROGRAM_SHARE * (end - begun))
     search.place_values(compiles, end, plans)
-    now = time.monotonic()
+    searched = time.monotonic()
     baseline = None
     if has_baseline:
-        baseline = search.by_chance(max(begun + seconds, now + (now - begun)))
-    return search.tuned(baseline)
+        baseline = search.by_chance(max(begun + seconds, searched + (searched - begun)))
+    found = search.tuned(baseline)
+    ended = time.monotonic()
+    return replace(found, search_s=searched - begun, baseline_s=ended - searched)
 
 
 @dataclass(frozen=True)
@@ -200,15 +220,12 @@ class _Search:
     program_search: ProgramSearch | None = None
     runs: list[tuple[_Variant, Tuning]] = field(default_factory=list)
     num_captures: int = 0
+    captured: list[Trial] = field(default_factory=list)
+    cut_short: list[str] = field(default_factory=list)
     best: tuple[_Variant, Trial | None] = field(init=False)
 
     def __post_init__(self) -> None:
         self.best = self.own, None
-
-    @property
-    def num_captured(self) -> int:
-        """Whole compiles that the capture of the user's program had made."""
-        return sum(run.num_captured for variant, run in self.runs if variant is self.own)
 
     @property
     def num_compiles(self) -> int:
@@ -217,6 +234,16 @@ class _Search:
         placed = sum(run.num_compiles - 1 for _, run in self.runs)
         return 1 + tried + self.num_captures + placed
 
+    def take_captured(self) -> None:
+        """Begin with the best that the capture of the user's program compiled whole."""
+        self.captured = captured_trials(self.own.session, self._log(self.own))
+        for trial in self.captured:
+            self._better(self.own, trial)
+        best = self.best[1]
+        if best is not None:
+            gain = 1.0 - total(best.full) / self.own.default_total
+            self.note(f"{best.candidate.title}: improvement {gain:.2%}; best so far")
+
     def try_program_options(self, compiles: int, deadline: float) -> None:
         """Search the program options, if there is time for two compiles."""
         if compiles < 1:
@@ -224,6 +251,7 @@ class _Search:
         whole_s = self.own.session.full({}).seconds
         if deadline - time.monotonic() < 2 * whole_s:
             self.note(f"no time for program options: a whole compile takes {whole_s:.0f} s")
+            self.cut_short.append(f"program options: 0 of {compiles}")
             return
         answers = self.own.session.answers
         self.program_search = search_program_options(
@@ -233,6 +261,8 @@ class _Search:
             deadline=deadline,
             note=self.note,
         )
+        if self.program_search.ran_out:
+            self._cut("program options", len(self.program_search.tried), compiles)
         for one in self.program_search.better[:1]:
             self._better(_Variant(one.session, one.option, one.total), None)
 
@@ -282,7 +312,8 @@ class _Search:
         variant = _Variant(session, one.option, total(session.full({})), seen)
         if self.best[0].option is one.option:
             # Its own costs may say that the user's default is faster after all.
-            self.best = min((variant, None), (self.own, None), key=lambda b: self._total(*b))
+            known = [(self.own, trial) for trial in (None, *self.captured)]
+            self.best = min((variant, None), *known, key=lambda b: self._total(*b))
             if self.best[0] is self.own:
                 self.keep(self.flags)
         return variant
@@ -292,9 +323,8 @@ class _Search:
     ) -> None:
         if variant.option is not None:
             self.note(f"placement under {variant.option.title}")
-        answers = variant.session.answers
-        identity = f"{content_hash(variant.session.program)}{answers.target}"
-        digest = hashlib.sha256(answers.stablehlo + identity.encode()).hexdigest()[:16]
+        log = self._log(variant)
+        is_own = variant is self.own
         run = Tuning(
             variant.session,
             compiles,
@@ -302,15 +332,30 @@ class _Search:
             self.seed,
             self.plan_fn,
             self.note,
-            TuneLog(self.folder / f"tuning-{digest}.json"),
+            log,
             plans=plans,
             earlier=variant.earlier,
+            captured=self.captured if is_own else captured_trials(variant.session, log),
             keep=lambda trial: self._better(variant, trial),
         )
         self.runs.append((variant, run))
         self._better(variant, None)
         run.run()
         self._better(variant, run.best)
+        if run.ran_out:
+            self._cut("placement", run.num_compiles, run.compiles)
+
+    def _log(self, variant: _Variant) -> TuneLog:
+        """What earlier runs tried in the variant's program."""
+        answers = variant.session.answers
+        identity = f"{content_hash(variant.session.program)}{answers.target}"
+        digest = hashlib.sha256(answers.stablehlo + identity.encode()).hexdigest()[:16]
+        return TuneLog(self.folder / f"tuning-{digest}.json")
+
+    def _cut(self, what: str, done: int, compiles: int) -> None:
+        """Note what time ran out for."""
+        self.cut_short.append(f"{what}: {done} of {compiles}")
+        self.note(f"time ran out for {self.cut_short[-1]} whole compiles")
 
     def _better(self, variant: _Variant, trial: Trial | None) -> None:
         """Keep a trial, or the variant's own default, if it is the best so far."""
@@ -352,7 +397,7 @@ class _Search:
         search = self.program_search
         num_program_options = 0 if search is None else len(search.tried) + self.num_captures
         now = time.monotonic()
-        tried = random_program_options(
+        drawn = random_program_options(
             self.own.session.answers,
             self.own.default_total,
             num_program_options,
@@ -360,9 +405,11 @@ class _Search:
             now + PROGRAM_SHARE * (deadline - now),
             self.note,
         )
+        if drawn.ran_out:
+            self._cut("baseline's program options", len(drawn.tried), num_program_options)
         chance = Tuning(
             self.own.session,
-            self.num_compiles + self.num_captured - num_program_options,
+            self.num_compiles + len(self.captured) - num_program_options,
             deadline,
             self.seed,
             self.plan_fn,
@@ -373,11 +420,13 @@ class _Search:
             first_random=max([1, *(len(run.trials) for _, run in self.runs)]),
         )
         chance.run()
-        found = _Chance(self.own.default_total, chance.num_compiles + len(tried), {})
+        if chance.ran_out:
+            self._cut("baseline", chance.num_compiles, chance.compiles)
+        found = _Chance(self.own.default_total, chance.num_compiles + len(drawn.tried), {})
         if chance.best is not None:
             options = chance.best.candidate.options
             found = replace(found, total=total(chance.best.full), options=options)
-        for one in tried:
+        for one in drawn.tried:
             if one.total < found.total:
                 found = replace(found, total=one.total, options=one.option.flags)
         return found
@@ -396,10 +445,10 @@ class _Search:
                 1.0 - chance.total / default_total if chance and has_chance else None
             ),
             random_options=chance.options if chance and has_chance and chance.options else None,
-            captured=self.num_captured,
-            ran_out=any(run.ran_out for _, run in self.runs),
+            captured=len(self.captured),
             program_improvement=1.0 - variant.default_total / default_total,
             tried_program_options=() if self.program_search is None else self.program_search.tried,
+            cut_short=tuple(self.cut_short),
         )
 
 

@@ -9,14 +9,19 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main, parser
+from engine.compiler.steering.export import SORT_ORDER, Aim, sort_rules
 from engine.compiler.steering.flags_file import Flags, load_flags, save_flags
-from engine.compiler.steering.verify import AimResult, Verdict
+from engine.compiler.steering.verify import AimResult, Request, Verdict
 from engine.compiler.toolchain import libtpu
+from engine.compiler.toolchain.compile import Compiled
+from engine.compiler.toolchain.results import SLOW_OPTIONS
+from engine.compiler.toolchain.target import Target
 from engine.errors import CompilerError
 from engine.plan.io import save_plan
 from engine.program import library
 from engine.solvers import Budget, solve
 from engine.workflows.tuning import Tuned
+from tests.compiler.tiny_compiler import TinyCompiler
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -89,19 +94,102 @@ def test_a_file_of_another_kind_is_called_by_its_name_before_anything_is_compile
     assert not (tmp_path / "raw").exists()
 
 
-def test_flags_of_another_program_and_bad_settings_are_refused(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def early_stops(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """The options that `verify` would stop early; it is told no more than that."""
+    asked: list[dict[str, str]] = []
+
     class CompileSession:
+        answers = "answers"
+
         def __init__(self, program: object, answers: object) -> None:
             self.program = program
 
+    def early_result(session: object, wanted: Request, usual: object) -> object:
+        asked.append(dict(wanted.steering.options))
+        raise CompilerError("enough")
+
     monkeypatch.setattr("engine.compiler.steering.outcome.compile_session", CompileSession)
-    save_flags(Flags("other", "0123", "tpu-v5e", {}), tmp_path / "flags.json")
-    answer = run("verify", "gptdecode-v5e-b8", tmp_path / "flags.json", "--answers", tmp_path)
-    refused(answer, "made for another program", "other")
+    monkeypatch.setattr("engine.compiler.steering.verify.early_result", early_result)
+    return asked
+
+
+def test_flags_of_another_program_are_compiled_with_a_warning_and_of_another_chip_refused(
+    run: Run, tmp_path: Path, early_stops: list[dict[str, str]]
+) -> None:
+    """After an update of a model the flags of the model before are to be verified."""
+    command = ("verify", "gptdecode-v5e-b8", tmp_path / "flags.json", "--answers", tmp_path)
+    save_flags(Flags("other", "0123", "tpu-v5e", {"xla_a": "1"}), tmp_path / "flags.json")
+    code, _, err = run(*command)
+    warning, error = err.splitlines()
+    assert warning.startswith("warning: the flags were made for other (0123), and gptdecode-v5e-b8")
+    assert (code, error, early_stops) == (2, "error: enough", [{"xla_a": "1"}])
+    own = Flags.of(library.resolve("gptdecode-v5e-b8"), {"xla_a": "2"})
+    save_flags(own, tmp_path / "flags.json")
+    refused(run(*command), "enough")
+    save_flags(Flags("other", "0123", "tpu-v4", {}), tmp_path / "flags.json")
+    refused(run(*command), "made for tpu-v4", "compiled for tpu-v5e")
+    assert len(early_stops) == 2
+
+
+def test_bad_settings_of_tune_are_refused(run: Run) -> None:
     refused(run("tune", "gptdecode-v5e-b8", "--compiles", 1), "--compiles must be 2 or more")
     refused(run("tune", "gptdecode-v5e-b8", "--solver", "gredy"), "gredy")
+
+
+def test_flags_are_shown_again_as_they_were_exported(
+    run: Run, plan_path: Path, tmp_path: Path
+) -> None:
+    path, program = tmp_path / "flags.json", "gptdecode-v5e-b8"
+    _, exported, _ = run("export", program, plan_path, "-o", path, "--variant", 3)
+    assert run("export", program, path) == (0, exported, "")
+    refused(run("export", program, path, "--variant", 0), "--variant is for a plan")
+    refused(run("export", program, path, "-o", tmp_path / "x.json"), "--output is for a plan")
+    code, out, err = run("export", "t5-v5e-b24", path)
+    assert (code, out) == (0, exported)
+    assert err.startswith("warning: the flags were made for gptdecode-v5e-b8 (")
+
+
+EXPORT = b"\x08ML\xefR\x0dStableHLO_v1.13.0\x00"
+"""What a program of `jax.export` is recognised by."""
+
+
+def test_a_fresh_export_is_held_against_the_names_in_flags(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`y` and `z` are instructions of the tiny program, `gone` is none."""
+    compiler, asked = TinyCompiler(), []
+
+    def compile_early(stablehlo: bytes, target: Target, options: dict[str, str]) -> Compiled:
+        asked.append((stablehlo, target, options))
+        return compiler.early(options)
+
+    monkeypatch.setattr("engine.compiler.toolchain.results.compile_early", compile_early)
+    step, path = tmp_path / "step.stablehlo", tmp_path / "flags.json"
+    step.write_bytes(EXPORT)
+    command = ("verify", step, path, "--answers", tmp_path / "answers")
+    options = {SORT_ORDER: sort_rules(["y", "gone"]), "xla_program": "1"}
+    aim = Aim(("y",), ("z",), 1e-6)
+    notes = {"topology": "v5e:2x2", "libtpu_init_args": "--xla_x=1", "knobs": {"xla_program": "1"}}
+    save_flags(Flags("net", "0123", "tpu-v5e", options, (aim,), notes), path)
+    code, out, _ = run(*command)
+    assert code == 1
+    assert out.splitlines() == [
+        f"{step} has 2 of the 3 instructions in {path}",
+        "no instruction is called 'gone': it does nothing",
+    ]
+    (all_slow, steered) = asked
+    assert all_slow[2] == {"xla_program": "1", **SLOW_OPTIONS}
+    assert steered == (EXPORT, Target("tpu-v5e", "v5e:2x2", init_args="--xla_x=1"), options)
+    _, out, _ = run(*command, "--json")
+    assert json.loads(out) == {"instructions": 3, "unknown_instructions": ["gone"]}
+    save_flags(Flags("net", "0123", "tpu-v5e", {SORT_ORDER: sort_rules(["y"])}), path)
+    assert run(*command)[:2] == (0, f"{step} has 1 of the 1 instructions in {path}\n")
+    refused(run("verify", step), "against a flags file alone")
+    step.write_bytes(b"HloModule x")
+    refused(run(*command), "HLO, a compiled program")
+    step.write_bytes(b"words")
+    refused(run(*command), "neither a program file nor an export")
 
 
 def test_without_the_compiler_one_line_says_how_to_get_it(
@@ -147,30 +235,55 @@ def test_tune_prints_the_contract_and_saves_the_flags(
         compiler_options=options,
     )
     flags = Flags("net", "0123", "tpu-v5e", options)
+    early = Flags("net", "0123", "tpu-v5e", {}, notes={"title": "captured: knobs"})
     asked: dict[str, object] = {}
+    held: list[Flags | None] = []
+    path = tmp_path / "flags.json"
 
     def tune_program(program: object, solver: str, **given: object) -> Tuned:
         asked.update(given)
-        return Tuned(flags, verdict, 5, 4, 0.02, {})
+        keep = given["keep"]
+        assert callable(keep)
+        keep(early)
+        held.append(load_flags(path) if path.exists() else None)
+        cut = ("program options: 0 of 1", "baseline: 4 of 5")
+        return Tuned(
+            flags, verdict, 5, 4, 0.02, {}, captured=2, search_s=90, baseline_s=95, cut_short=cut
+        )
 
     monkeypatch.setattr("engine.workflows.tuning.tune_program", tune_program)
     command = ["tune", "gptdecode-v5e-b8", "--compiles", 5, "--seed", 3, "--no-baseline"]
-    code, out, _ = run(*command, "-o", tmp_path / "flags.json", "--json")
+    code, out, err = run(*command, "-o", path, "--json")
     body = json.loads(out)
     assert code == 0
+    assert err == f"{path}: written, the best so far: captured: knobs\n"
     assert (asked["compiles"], asked["seed"], asked["has_baseline"]) == (5, 3, False)
     assert body["improvement"] == pytest.approx(1 - 918 / 1020)
     assert body["predicted_improvement"] == pytest.approx(1 - 800 / 1010)
     assert body["compiler_options"] == options
     assert (body["compiles"], body["random_compiles"], body["random_improvement"]) == (5, 4, 0.02)
     assert (body["default_cycles"], body["ours_stall_cycles"]) == (1000.0, 18.0)
-    assert load_flags(tmp_path / "flags.json") == flags
+    assert (body["default_total_cycles"], body["ours_total_cycles"]) == (1020.0, 918.0)
+    assert (body["search_s"], body["baseline_s"]) == (90, 95)
+    assert body["cut_short"] == ["program options: 0 of 1", "baseline: 4 of 5"]
+    assert held == [early]
+    assert load_flags(path) == flags
     _, out, _ = run(*command)
-    assert "improvement 10.00% as compiled, 20.79% as predicted" in out
-    assert "4 of random rules and options alone: 2.00%" in out
+    heading, default, ours, *_ = out.splitlines()
+    columns = ["cycles", "stalls", "prices", "total", "predicted", "total"]
+    assert heading.split() == ["compiled", *columns]
+    assert default.split() == ["default", "1,000", "20", "0", "1,020", "1,010"]
+    assert ours.split() == ["flags", "900", "18", "0", "918", "800"]
+    assert "improvement of the total: 10.00% as compiled, 20.79% as predicted" in out
+    assert "search: 5 whole compiles in 90 s, and 2 that the capture had made" in out
+    assert (
+        "baseline: 4 whole compiles of random options and rules in 95 s: improvement 2.00%" in out
+    )
+    assert "time ran out, whole compiles: program options: 0 of 1, baseline: 4 of 5" in out
     assert "refused  75% of     2.000 us: fusion.3{1}: out of memory" in out
 
 
+@pytest.mark.usefixtures("early_stops")
 def test_flags_that_make_another_program_are_verified_in_that_program(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,28 +293,22 @@ def test_flags_that_make_another_program_are_verified_in_that_program(
     save_flags(Flags.of(program, options, notes=notes), tmp_path / "flags.json")
     asked: list[object] = []
 
-    class CompileSession:
-        answers = "answers"
-
-        def __init__(self, program: object, answers: object) -> None:
-            self.program = program
-
-    def early_result(session: object, wanted: object, usual: object) -> object:
-        asked.append((session, usual))
-        raise CompilerError("enough")
-
     def program_under(program: object, answers: object, options: object, note: object) -> object:
         asked.append(options)
         return "its session", []
 
-    monkeypatch.setattr("engine.compiler.steering.outcome.compile_session", CompileSession)
+    def early_result(session: object, wanted: object, usual: object) -> object:
+        asked.append((session, type(usual).__name__))
+        raise CompilerError("enough")
+
     monkeypatch.setattr("engine.compiler.steering.verify.early_result", early_result)
     monkeypatch.setattr("engine.workflows.program_search.program_under", program_under)
     answer = run("verify", "gptdecode-v5e-b8", tmp_path / "flags.json", "--answers", tmp_path)
     refused(answer, "enough")
-    (options, (session, usual)) = asked
-    assert options == {"xla_tpu_scoped_vmem_limit_kib": "24576"}
-    assert session == "its session" and isinstance(usual, CompileSession)
+    assert asked == [
+        {"xla_tpu_scoped_vmem_limit_kib": "24576"},
+        ("its session", "CompileSession"),
+    ]
 
 
 @pytest.mark.parametrize("option", ["--no-program-options", "--no-knobs"])

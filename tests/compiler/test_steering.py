@@ -85,11 +85,11 @@ def test_a_named_value_moves_and_another_gives_way(session: CompileSession) -> N
 def test_a_made_up_name_is_reported(session: CompileSession) -> None:
     options = {SORT_ORDER: sort_rules([TARGET, "fusion.99999{1}"])}
     outcome = session.early(options)
-    assert unknown_names(instruction_patterns(options), outcome) == ("fusion[.]99999",)
+    assert unknown_names(instruction_patterns(options), outcome.names) == ("fusion[.]99999",)
     assert TARGET in fast_values(session.program, outcome.plan.is_fast)
     # Every instruction of the program can be named, also one that the pass replaces.
     names = tuple(instruction.name for instruction in session.program.instructions)
-    assert unknown_names(names, outcome) == ()
+    assert unknown_names(names, outcome.names) == ()
 
 
 def test_a_plan_becomes_placements_with_reasons(session: CompileSession) -> None:

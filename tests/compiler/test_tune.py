@@ -32,7 +32,7 @@ from engine.compiler.steering.export import (
 from engine.compiler.steering.flags_file import Flags
 from engine.compiler.steering.outcome import Outcome
 from engine.compiler.steering.program_options import ProgramOption
-from engine.compiler.steering.tune import TuneLog, Tuning
+from engine.compiler.steering.tune import TuneLog, Tuning, captured_trials
 from engine.compiler.toolchain.target import Target
 from engine.errors import CompilerError, ProgramFormatError, UsageError
 from engine.plan.model import Plan
@@ -467,7 +467,6 @@ def test_with_little_time_the_best_candidate_is_compiled_whole(
     seconds: float,
     is_better_captured: bool,
 ) -> None:
-    told: list[str] = []
     answers = FakeAnswers()
     answers.full.append("[]")
     known = {"xla_known": "1"}
@@ -482,14 +481,14 @@ def test_with_little_time_the_best_candidate_is_compiled_whole(
         planned_at.append(clock.seconds)
         return made_for(program, plan)
 
-    run = tuning(session, plan, deadline=seconds, note=told.append, plan_fn=plan_fn)
+    captured = captured_trials(session, TuneLog(None))  # type: ignore[arg-type]
+    run = tuning(session, plan, deadline=seconds, plan_fn=plan_fn, captured=captured)
     run.predicted_s = lambda trial: 1e-6 * (1 + len(str(trial.candidate)))  # type: ignore[method-assign]
     run.run()
-    assert run.num_captured == is_better_captured
+    assert len(captured) == is_better_captured
     assert run.best is not None and run.best.candidate.origin != "captured"
     assert 2 <= run.num_compiles < run.compiles
     assert run.ran_out
-    assert any("time ran out" in line for line in told)
     assert all(at < seconds for at in planned_at)
     # It stops exploring in time for a compile, where there is time for one at all.
     assert clock.seconds <= max(seconds, 130.0) + 130.0 + 25.0
@@ -507,21 +506,16 @@ def test_what_the_capture_compiled_is_known_for_nothing(program: Program, plan: 
     answers.full.append(key(options))
     mine = replace(program, provenance={**program.provenance, "placements": kept})
     session = FakeSession(mine, plan, answers, no_cross_program)
-    best: list[str] = []
-    run = tuning(
-        session,
-        plan,
-        compiles=2,
-        deadline=time.monotonic() - 1,
-        keep=lambda trial: best.append(trial.candidate.title),
-    )
+    captured = captured_trials(session, TuneLog(None))  # type: ignore[arg-type]
+    run = tuning(session, plan, compiles=2, deadline=time.monotonic() - 1, captured=captured)
     run.run()
-    assert best == ["captured: knob"]
-    assert (run.num_compiles, run.num_captured) == (1, 1)
+    assert [trial.candidate.title for trial in captured] == ["captured: knob"]
+    assert run.best is captured[0]
+    assert run.num_compiles == 1
     assert session.asked == ["[]"]
-    baseline = tuning(session, plan, compiles=2, deadline=time.monotonic() - 1, is_planning=False)
-    baseline.run()
-    assert baseline.num_captured == 0
+    log = TuneLog(None)
+    log.add(Steering("tried by an earlier run", options))
+    assert captured_trials(session, log) == []  # type: ignore[arg-type]
 
 
 FIRST, SECOND = ProgramOption("fusion", {"xla_x": "1"}), ProgramOption("scratch", {"xla_y": "1"})
@@ -544,6 +538,8 @@ class FakeSearch:
     broken: tuple[ProgramOption, ...] = ()
     asked: list[Any] = field(default_factory=list)
     quota: int = 0
+    is_short: bool = False
+    """Whether time runs out for program options."""
 
     @property
     def tried(self) -> tuple[Tried, ...]:
@@ -553,7 +549,10 @@ class FakeSearch:
 
     def search(self, *given: Any, compiles: int, **more: Any) -> ProgramSearch:
         self.quota = compiles
-        return ProgramSearch(self.tried, 1010.0)
+        return ProgramSearch(self.tried, 1010.0, self.is_short)
+
+    def drawn(self, *given: Any) -> ProgramSearch:
+        return ProgramSearch(self.tried[1:], 1010.0, self.is_short)
 
     def program_under(
         self, program: Program, answers: Any, options: Mapping[str, str], note: Any
@@ -596,7 +595,7 @@ def option_search(program: Program, plan: Plan, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(tuned_module, "compile_session", lambda program, answers: made.usual)
     monkeypatch.setattr(tuned_module, "search_program_options", made.search)
     monkeypatch.setattr(tuned_module, "program_under", made.program_under)
-    monkeypatch.setattr(tuned_module, "random_program_options", lambda *given: list(made.tried[1:]))
+    monkeypatch.setattr(tuned_module, "random_program_options", made.drawn)
     monkeypatch.setattr(tuned_module, "verify", made.verified)
     return made
 
@@ -659,6 +658,88 @@ def test_captures_of_options_stay_within_the_compiles(
     assert tuned.compiles == option_search.num_whole <= compiles
     if compiles >= 3:
         assert tuned.flags.program_options == {"xla_x": "1"}
+
+
+def test_what_the_capture_knew_is_kept_before_anything_else_is_compiled(
+    option_search: FakeSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes 930, less than any program option alone; the search is killed at its beginning."""
+    options = {CROSS_PROGRAM: "0"}
+    usual = option_search.usual
+    placements = {"placements": {"knob": options, "gone": {"a": "1"}}}
+    provenance = {**option_search.program.provenance, **placements}
+    option_search.program = usual.program = replace(usual.program, provenance=provenance)
+    usual.answers.full.append(key(options))
+    usual.cycles = lambda _: 920.0
+    kept: list[Flags] = []
+    few: dict[str, Any] = {"compiles": 8, "has_baseline": False}
+
+    def interrupted(*given: Any, **more: Any) -> ProgramSearch:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(tuned_module, "search_program_options", interrupted)
+        option_search.tuned(tmp_path, keep=kept.append, **few)
+    assert [flags.compiler_options for flags in kept] == [options]
+    assert usual.asked == ["[]"]
+    tuned = option_search.tuned(tmp_path, keep=kept.append, **few)
+    assert tuned.captured == 1
+    option_search.under["xla_x"].cycles = option_search.under["xla_y"].cycles = lambda _: 970.0
+    assert option_search.tuned(tmp_path / "new", **few).flags.compiler_options == options
+    usual.cycles = lambda _: 960.0
+    for one in option_search.under.values():
+        one.default_cycles = 975.0
+        one.cycles = lambda _: 980.0
+    assert option_search.tuned(tmp_path / "other", **few).flags.compiler_options == options
+
+
+@pytest.fixture
+def slow_search(option_search: FakeSearch, clock: SimpleNamespace) -> FakeSearch:
+    """The same with whole compiles that take 130 s each."""
+
+    def slow(one: FakeSession) -> SlowBench:
+        made = SlowBench(one.program, one.plan, FakeAnswers(), one.cycles, one.default_cycles)
+        made.now = clock
+        return made
+
+    option_search.usual = slow(option_search.usual)
+    option_search.under = {name: slow(one) for name, one in option_search.under.items()}
+    return option_search
+
+
+def test_how_the_seconds_are_spent_and_what_they_do_not_suffice_for_is_told(
+    slow_search: FakeSearch, tmp_path: Path, clock: SimpleNamespace
+) -> None:
+    told: list[str] = []
+    tuned = slow_search.tuned(tmp_path, note=told.append)
+    assert told[0] == (
+        "300 of 600 s to search, the default's compile included;"
+        " then as long for a baseline of random options and rules"
+    )
+    assert 300 < tuned.search_s < tuned.search_s + tuned.baseline_s == clock.seconds
+    assert tuned.cut_short == ("program options: 0 of 4", "placement: 2 of 12")
+    assert "time ran out for placement: 2 of 12 whole compiles" in told
+
+
+def test_a_baseline_for_which_time_runs_out_is_told(
+    slow_search: FakeSearch, tmp_path: Path
+) -> None:
+    """An earlier search has compiled what the search compiles, but not what the baseline does."""
+    told: list[str] = []
+    own: dict[str, Any] = {"has_program_options": False, "compiles": 6, "note": told.append}
+    alone = slow_search.tuned(tmp_path, seconds=2000, has_baseline=False, **own)
+    assert told[0] == "2000 of 2000 s to search, the default's compile included"
+    assert (alone.cut_short, alone.baseline_s) == ((), 0.0)
+    resumed = slow_search.tuned(tmp_path, seconds=900, **own)
+    assert resumed.cut_short[-1] == "baseline: 5 of 6"
+
+
+def test_program_options_for_which_time_runs_out_are_told(
+    option_search: FakeSearch, tmp_path: Path
+) -> None:
+    option_search.is_short = True
+    tuned = option_search.tuned(tmp_path)
+    assert tuned.cut_short == ("program options: 2 of 4", "baseline's program options: 1 of 6")
 
 
 def test_plans_of_the_users_are_exported_in_the_own_program(

@@ -50,13 +50,16 @@ def hlo(fast: Sequence[str], has_cycles: bool = True) -> str:
 class TinyCompiler:
     """Places values in the order of the rules, then by name, until there is no room left.
 
-    Where copies have to save much, it copies no parameter in.
+    Where copies have to save much, it copies no parameter in. `whole_s`, `early_s`: how long
+    compiles are known to take, if that is known.
     """
 
     whole: list[Mapping[str, str]] = field(default_factory=list)
     room: int = 2
     refuses: str = "nothing"
     refuses_all: bool = False
+    whole_s: float | None = None
+    early_s: float | None = None
 
     def placed(self, options: Mapping[str, str]) -> list[str]:
         if "xla_msa_enable" in options:
@@ -78,6 +81,9 @@ class TinyCompiler:
         if self.refuses_all or sorted(self.placed(options)) == sorted(self.refuses):
             raise CompilerError("it aborted")
         return Compiled(hlo(self.placed(options)), "", "")
+
+    def expected_s(self, is_full: bool) -> float | None:
+        return self.whole_s if is_full else self.early_s
 
     def has_full(self, options: Mapping[str, str]) -> bool:
         return options in self.whole

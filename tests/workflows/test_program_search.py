@@ -127,11 +127,35 @@ def test_what_the_user_has_set_is_left_alone(compiled: list[str]) -> None:
     assert sorted(compiled) == ["c", "e"]
 
 
+def test_what_time_ran_out_for_is_told(
+    compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of looking at the options, of compiling them, and of those that chance draws."""
+    now = iter(range(100))
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    told: list[str] = []
+    found = search_program_options(FakeAnswers(), 1000.0, compiles=9, deadline=4, note=told.append)
+    assert found.ran_out and found.tried == ()
+    assert told[-1] == (
+        "program options: 2 of 4 make another program; no time to look at the other 2"
+    )
+    now = iter(range(100))
+    found = search_program_options(FakeAnswers(), 1000.0, compiles=9, deadline=8, note=told.append)
+    assert found.ran_out and len(found.tried) == 2
+    now = iter(range(100))
+    drawn = random_program_options(FakeAnswers(), 1000.0, 4, 0, 2, told.append)
+    assert drawn.ran_out and len(drawn.tried) == 2
+    assert not random_program_options(FakeAnswers(), 1000.0, 4, 0, 1e9, told.append).ran_out
+    assert not search_program_options(
+        FakeAnswers(), 1000.0, compiles=2, deadline=1e9, note=told.append
+    ).ran_out
+
+
 def test_options_by_chance_are_the_seeds(compiled: list[str]) -> None:
     def drawn(seed: int, count: int = 4) -> list[str]:
         tried = random_program_options(
             FakeAnswers(), 1000.0, count, seed, float("inf"), lambda _: None
-        )
+        ).tried
         return [one.option.title for one in tried]
 
     assert drawn(0) == drawn(0)

@@ -71,8 +71,8 @@ def _figures(compiled: CompiledPlan) -> None:
         total = f"{verdict[f'{whose}_cycles'] + stalls + priced:,.0f}"
         parts = f"{stalls:,.0f} of them stalls"
         if priced:
-            parts += f", {priced:,.0f} priced: they are no estimate of the compiler's"
-        place.metric(f"{title}, with stalls", total, help=f"Cycles; {parts}.")
+            parts += f", {priced:,.0f} prices: they are no estimate of the compiler's"
+        place.metric(f"{title}, total", total, help=f"Cycles; {parts}.")
     places[2].metric("Gain, compiled", share_text(verdict["improvement"]))
     places[3].metric(
         "Gain, predicted",

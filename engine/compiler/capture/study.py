@@ -30,19 +30,24 @@ from engine.compiler.costs.calibrate import (
 )
 from engine.compiler.costs.observations import Compile, Observations, structure_hash
 from engine.compiler.costs.trust import left_out, others
-from engine.compiler.reading.observation import Observation, observe, stall_cycles
+from engine.compiler.reading.observation import Observation, observe, stall_cycles, total_text
 from engine.compiler.reading.own_compile import own_compile
 from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.steering.export import INEFFICIENT_RATIO, PASS_OPTIONS, exports
 from engine.compiler.toolchain.libtpu import versions
-from engine.compiler.toolchain.results import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
+from engine.compiler.toolchain.results import (
+    DEFAULT_OPTIONS,
+    SLOW_OPTIONS,
+    Answers,
+    duration_text,
+)
 from engine.errors import CompilerError, PlanError, ProgramFormatError
 from engine.plan.model import Plan
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo
 from engine.program.model import Program
-from engine.program.prices import with_prices
+from engine.program.prices import priced_s, with_prices
 
 GOOD_ERROR = 0.005
 """A plan's total that is predicted this well, relatively, needs no further compile."""
@@ -59,6 +64,12 @@ ALIKE_SHARE = 0.5
 
 NUM_ALIKE = 6
 """Placements close to one that are looked at by an early stop."""
+
+LEAST_OBSERVED = 2
+"""Compiles, all slow aside, before which a prediction is a guess and its error tells nothing."""
+
+EARLY_STOPS = 4
+"""About so many early stops go before a whole compile: a guess, for announcements alone."""
 
 NUM_PROPOSALS = 3
 """Placements that an early stop looks at before one of them is compiled whole."""
@@ -109,11 +120,15 @@ class Study:
         """
         known = {c.name for c in self.observations.compiles}
         if "default" not in known:
+            self._announce(compiles)
             self.compile("default", DEFAULT_OPTIONS)
         if "knobs" not in known and self._placement(BOTH) is not None:
             self.compile("knobs", BOTH)
-        agreed, num_plans = 0, 0
+        agreed, num_plans, announced = 0, 0, -1
         while (turn := len(self.observations.compiles) + self.refused) < compiles:
+            if turn != announced:
+                self._announce(compiles)
+                announced = turn
             is_agreed = agreed >= len(self.solvers)
             asks = turn % 2 == 1 or is_agreed
             proposed = self._best_proposal(turn, self.observations.compiles) if asks else None
@@ -148,14 +163,48 @@ class Study:
         flow = self._flow(answer.hlo, name)
         seen = observe(self.imported, flow)
         error = total_error(self.program, fit, seen)
-        total = total_cycles(self.program, None, seen)
-        self.note(f"{self.program.name} {name}: {total:.0f} cycles, predicted {error:+.2%}")
-        one = Compile(name, options, seen, self._stall_cycles(flow, answer.buffers, seen))
+        priced = self._priced(seen)
+        stalls = self._stall_cycles(priced, flow, answer.buffers, seen)
+        one = Compile(name, options, seen, stalls)
+        self.note(f"{self.program.name} {name}: {self._in_words(one, priced, error)}")
         self.observations = replace(self.observations, compiles=(*self.observations.compiles, one))
         self.keep(self.observations)
         return abs(error)
 
-    def _stall_cycles(self, flow: Flow, buffers: str, seen: Observation) -> float | None:
+    def _announce(self, compiles: int) -> None:
+        """Note how many of `compiles` whole compiles are left at most, and how long they take."""
+        left = compiles - len(self.observations.compiles) - self.refused
+        whole_s, early_s = self.answers.expected_s(True), self.answers.expected_s(False)
+        if left > 0 and whole_s is not None and early_s is not None:
+            about = duration_text(left * (whole_s + EARLY_STOPS * early_s))
+            self.note(f"{self.program.name}: at most {left} whole compiles to go, about {about}")
+
+    def _priced(self, seen: Observation) -> Program:
+        """The program with prices beside costs fitted to this compile too.
+
+        What work beside the schedule costs depends on how much the rest of it hides.
+        """
+        if not self.imported.prices:
+            return self.program
+        known = self.observations
+        observed = [*(one.seen for one in known.compiles), seen]
+        fit = fit_costs(self.program, known.pools, known.slow.seen, observed)
+        return with_prices(with_costs(self.program, fit), self.imported.prices)
+
+    def _in_words(self, one: Compile, program: Program, error: float) -> str:
+        """What a compile takes, and how well it was predicted, where enough was observed before."""
+        cycles = total_cycles(self.program, None, one.seen)
+        priced = priced_s(program) * program.hardware.clock_hz
+        if one.stall_cycles is None:
+            said = f"{cycles + priced:,.0f} cycles without its stalls, which cannot be read"
+        else:
+            said = total_text(cycles, one.stall_cycles, priced)
+        is_guess = len(self.observations.compiles) < LEAST_OBSERVED
+        return said if is_guess else f"{said}; prediction off by {error:+.2%}"
+
+    def _stall_cycles(
+        self, program: Program, flow: Flow, buffers: str, seen: Observation
+    ) -> float | None:
         """Cycles in which the compile waits for its copies; None where they cannot be read."""
         region = min((i.reserved_bytes for i in self.program.instructions), default=0)
         try:
@@ -163,8 +212,7 @@ class Study:
         except ProgramFormatError as error:
             self.note(f"{self.program.name}: its copies cannot be read ({error})")
             return None
-        priced = with_prices(self.imported.program, self.imported.prices)
-        return stall_cycles(replace(self.imported, program=priced), plan, seen)
+        return stall_cycles(replace(self.imported, program=program), plan, seen)
 
     def _fit(self, compiles: Sequence[Compile] | None = None) -> Fit:
         """The costs fitted to these compiles; to all so far, where `compiles` is None."""

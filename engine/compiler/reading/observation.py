@@ -91,3 +91,14 @@ def stall_cycles(imported: Imported, plan: Plan, seen: Observation) -> float:
     accesses = tuple(replace(access, saving_s=0.0) for access in program.accesses)
     as_compiled = replace(program, instructions=instructions, accesses=accesses)
     return simulate(as_compiled, plan).stall_s * clock
+
+
+def total_text(cycles: float, stall_cycles: float, priced_cycles: float) -> str:
+    """The total of a whole compile in words: the compiler's cycles, stalls and prices together.
+
+    >>> total_text(900.0, 100.0, 0.0)
+    'total 1,000 cycles, 100 of them stalls'
+    """
+    prices = f", {priced_cycles:,.0f} prices" if priced_cycles else ""
+    total = cycles + stall_cycles + priced_cycles
+    return f"total {total:,.0f} cycles, {stall_cycles:,.0f} of them stalls{prices}"

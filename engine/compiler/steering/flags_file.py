@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import msgspec
 
 from engine.compiler.steering.export import Aim, instruction_patterns
-from engine.compiler.toolchain.target import target_of
+from engine.compiler.toolchain.target import Target, target_of
 from engine.errors import PlanError
 from engine.files import HEADER, read_json, require_header, typed, write_bytes
 from engine.program.io import content_hash
@@ -26,6 +26,9 @@ FORMAT = "mallocmuzero-flags"
 VERSION = 1
 INIT_ARGS_NOTE = "libtpu_init_args"
 """The note that holds what was in the user's environment when the options were made."""
+
+TOPOLOGY_NOTE = "topology"
+"""The note that holds the topology of a program of a mesh."""
 
 MAX_OPTIONS = 300
 MAX_TEXT = 2**20
@@ -62,6 +65,8 @@ class Flags:
         complete = {**own.options, **options}
         if own.init_args:
             notes = {INIT_ARGS_NOTE: own.init_args, **notes}
+        if own.topology:
+            notes = {TOPOLOGY_NOTE: own.topology, **notes}
         digest = content_hash(program)
         return cls(program.name, digest, program.hardware.name, complete, aims, notes)
 
@@ -77,16 +82,21 @@ class Flags:
         return {k: v for k, v in self.compiler_options.items() if noted.get(k) == v}
 
     @property
+    def target(self) -> Target:
+        """What the options were made for, without these options themselves."""
+        topology, init_args = self.notes.get(TOPOLOGY_NOTE), self.notes.get(INIT_ARGS_NOTE)
+        return Target(self.hardware, _text(topology), init_args=_text(init_args))
+
+    @property
     def environment(self) -> str:
         """The options as one text for `LIBTPU_INIT_ARGS`, after what the user has there already.
 
         The TPU's compiler reads that variable; `XLA_FLAGS` would abort on flags of the TPU. It is
         split at blanks, so text protos go without any.
         """
-        kept = self.notes.get(INIT_ARGS_NOTE, "")
         words = [
             word
-            for word in (kept.split() if isinstance(kept, str) else [])
+            for word in _text(self.notes.get(INIT_ARGS_NOTE)).split()
             if word.lstrip("-").partition("=")[0] not in self.compiler_options
         ]
         words += [f"--{k}={''.join(value.split())}" for k, value in self.compiler_options.items()]
@@ -105,6 +115,11 @@ class Flags:
         lines = [f"    {name!r}: {value!r}," for name, value in self.compiler_options.items()]
         options = "\n".join(["options = {", *lines, "}"])
         return f"{options}\ncompiled = jitted.lower(*args).compile(compiler_options=options)"
+
+
+def _text(note: object) -> str:
+    """A note that is to be a text; files may say anything there."""
+    return note if isinstance(note, str) else ""
 
 
 def save_flags(flags: Flags, path: Path) -> None:

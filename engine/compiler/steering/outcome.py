@@ -102,7 +102,7 @@ class CompileSession:
             predicted=simulate(program, valid),
             observation=observation,
             refused=_refused(self.imported, compiled.refusals),
-            names=_names(flow) | _names(self.imported.flow),
+            names=instruction_names(flow) | instruction_names(self.imported.flow),
             cycles=total,
             stall_cycles=stall_cycles(self.imported, plan, observation) if total else None,
             seconds=compiled.seconds,
@@ -118,9 +118,9 @@ def compile_session(program: Program, answers: Answers) -> CompileSession:
     return CompileSession(own_compile(program, answers), answers)
 
 
-def unknown_names(patterns: tuple[str, ...], outcome: Outcome) -> tuple[str, ...]:
-    """The patterns that match no instruction of the compile, so that they do nothing."""
-    return tuple(p for p in patterns if not any(_matches(p, name) for name in outcome.names))
+def unknown_names(patterns: tuple[str, ...], names: frozenset[str]) -> tuple[str, ...]:
+    """The patterns that match none of the instructions' names, so that they do nothing."""
+    return tuple(p for p in patterns if not any(_matches(p, name) for name in names))
 
 
 def _matches(pattern: str, name: str) -> bool:
@@ -130,7 +130,8 @@ def _matches(pattern: str, name: str) -> bool:
         return False
 
 
-def _names(flow: Flow) -> frozenset[str]:
+def instruction_names(flow: Flow) -> frozenset[str]:
+    """The names of all instructions of a compile, those within fusions too."""
     computations = flow.scope.by_id.values()
     return frozenset(i.name for instructions in computations for i in instructions.values())
 

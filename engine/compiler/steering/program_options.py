@@ -92,10 +92,11 @@ def effective(
     before every early stop.
     """
     seen = {fingerprint(answers.stopped({}).hlo)}
-    others = []
+    others, looked_at = [], 0
     for option in tried:
         if not goes_on():
             break
+        looked_at += 1
         try:
             mark = fingerprint(answers.stopped(option.flags).hlo)
         except CompilerError as error:
@@ -104,7 +105,8 @@ def effective(
         if mark not in seen:
             seen.add(mark)
             others.append(option)
-    note(f"program options: {len(others)} of {len(tried)} make another program")
+    unseen = f"; no time to look at the other {n}" if (n := len(tried) - looked_at) else ""
+    note(f"program options: {len(others)} of {looked_at} make another program{unseen}")
     return others
 
 

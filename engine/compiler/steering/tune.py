@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.compiler.costs.correct import corrected
-from engine.compiler.reading.observation import Observation
+from engine.compiler.reading.observation import Observation, total_text
 from engine.compiler.steering.candidates import (
     CAPTURED,
     PASS_OPTION,
@@ -111,6 +111,25 @@ class Trial:
         return self.early.observation.is_fast.tobytes() + repr(self.early.plan.copies).encode()
 
 
+def captured_trials(session: CompileSession, log: TuneLog) -> list[Trial]:
+    """What the program's capture compiled whole, as far as it is cached.
+
+    Candidates in the log were compiled by an earlier run of `tune` and are left out.
+    """
+    logged = {_key(candidate) for candidate in log.candidates}
+    trials = []
+    for candidate in captured_candidates(session.program):
+        options = candidate.options
+        if _key(candidate) in logged or not session.answers.has_full(options):
+            continue
+        try:
+            full = session.full(options)
+        except CompilerError:
+            continue
+        trials.append(Trial(candidate, full, full))
+    return trials
+
+
 @dataclass
 class Tuning:
     """One run: what it is given, then its state."""
@@ -127,6 +146,8 @@ class Tuning:
     """Of the session's program; exported first."""
     earlier: Sequence[Observation] = ()
     """What the program's costs were fitted to."""
+    captured: Sequence[Trial] = ()
+    """What the program's capture compiled whole (`captured_trials`)."""
     is_planning: bool = True
     """Whether plans are made and exported; else only pass options and random rules are tried."""
     first_random: int = RANDOM_PER_ROUND
@@ -151,9 +172,8 @@ class Tuning:
         """
         program = self.session.program
         self.default = self.session.full({})
-        self.note(f"default: {total(self.default):,.0f} cycles")
-        if self.is_planning:
-            self._take_captured()
+        self.note(f"default: {total_in_words(self.default)}")
+        self.trials += self.captured
         self._correct()
         self._begin_round()
         self._try([c for c in self.log.candidates if self.is_planning or c.origin != EXPORT])
@@ -177,22 +197,12 @@ class Tuning:
                 break
         self._compile_after_all()
         self.ran_out = self.num_compiles < self.compiles and time.monotonic() >= self.deadline
-        if self.ran_out:
-            self.note(
-                f"time ran out after {self.num_compiles} of {self.compiles} compiles and"
-                f" {len(self.trials)} candidates"
-            )
 
     @property
     def num_compiles(self) -> int:
         """Whole compiles so far, the capture's left out."""
         own = [t for t in self.trials if t.candidate.origin != CAPTURED]
         return 1 + sum(trial.full is not None for trial in own)
-
-    @property
-    def num_captured(self) -> int:
-        """Whole compiles that the program's capture had made."""
-        return sum(trial.candidate.origin == CAPTURED for trial in self.trials)
 
     @property
     def is_over(self) -> bool:
@@ -224,27 +234,6 @@ class Tuning:
         before = self.deadline - self.default.seconds - time.monotonic()
         self.exploring_ends = time.monotonic() + min(share, max(before, share / 2))
 
-    def _take_captured(self) -> None:
-        """Take up what the capture compiled whole, as far as it is cached.
-
-        Candidates in the log were compiled by an earlier run and are skipped.
-        """
-        logged = {_key(candidate) for candidate in self.log.candidates}
-        for candidate in captured_candidates(self.session.program):
-            options = candidate.options
-            if _key(candidate) in logged or not self.session.answers.has_full(options):
-                continue
-            try:
-                full = self.session.full(options)
-            except CompilerError:
-                continue
-            self.trials.append(Trial(candidate, full, full))
-        best = self.best
-        if best is not None:
-            gain = 1.0 - total(best.full) / total(self.default)
-            self.note(f"known from the capture: {best.candidate.title}: {gain:+.2%}")
-            self.keep(best)
-
     def _compile_after_all(self) -> None:
         """Compile the most promising candidate whole, where none was or none beat the default."""
         is_done = self.best is not None and self.num_compiles > 1
@@ -273,7 +262,9 @@ class Tuning:
             trial = Trial(candidate, early)
             self.trials.append(trial)
             gain = 1.0 - self.predicted_s(trial) / self._default_s
-            self.note(f"early stop {len(self.trials)}: {candidate.title}: {gain:+.2%}")
+            self.note(
+                f"candidate {len(self.trials)}: {candidate.title}: predicted improvement {gain:.2%}"
+            )
 
     @property
     def _default_s(self) -> float:
@@ -351,8 +342,8 @@ class Tuning:
         gain = 1.0 - total(trial.full) / total(self.default)
         best_gain = 1.0 - best / total(self.default)
         self.note(
-            f"compile {self.num_compiles} of {self.compiles}: {title}: {gain:+.2%};"
-            f" best so far {best_gain:+.2%}"
+            f"whole compile {self.num_compiles} of {self.compiles}: {title}: improvement"
+            f" {gain:.2%}; best so far {best_gain:.2%}"
         )
         if trial is self.best:
             self.keep(trial)
@@ -404,3 +395,10 @@ def total(outcome: Outcome | None) -> float:
     assert outcome is not None
     assert outcome.total_cycles is not None
     return outcome.total_cycles
+
+
+def total_in_words(outcome: Outcome) -> str:
+    """The total of a whole compile, and its parts."""
+    assert outcome.cycles is not None
+    assert outcome.stall_cycles is not None
+    return total_text(outcome.cycles, outcome.stall_cycles, outcome.priced_cycles)

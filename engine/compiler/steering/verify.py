@@ -8,10 +8,18 @@ from typing import Any
 
 from engine.compiler.steering.export import Aim, Steering, aims, exports
 from engine.compiler.steering.flags_file import Flags, named_instructions
-from engine.compiler.steering.outcome import CompileSession, Outcome, unknown_names
+from engine.compiler.steering.outcome import (
+    CompileSession,
+    Outcome,
+    instruction_names,
+    unknown_names,
+)
+from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.errors import CompilerError, PlanError
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.parse import parse_hlo
 from engine.program.io import content_hash
 from engine.program.model import Program
 
@@ -67,8 +75,8 @@ class Verdict(EarlyResult):
     """Placements, and what whole compiles say: the compiler's cycles, with loops multiplied out.
 
     `default_priced_cycles`, `ours_priced_cycles`: what has no estimate of the compiler's, by the
-    prices of the program (`engine.program.prices`). `improvement`: relative, of cycles, stalls and
-    prices together, positive where ours is faster.
+    prices of the program (`engine.program.prices`). The *total* is cycles, stalls and prices
+    together. `improvement`: of the total, relative, positive where ours is faster.
     """
 
     default_cycles: float
@@ -80,7 +88,7 @@ class Verdict(EarlyResult):
 
     @property
     def default_total_cycles(self) -> float:
-        """Cycles, stalls and prices of the default: what a run takes."""
+        """The total of the default: what a run takes."""
         return self.default_cycles + self.default_stall_cycles + self.default_priced_cycles
 
     @property
@@ -90,12 +98,16 @@ class Verdict(EarlyResult):
 
     @property
     def improvement(self) -> float:
-        """Fraction of the default's cycles, stalls and prices that is saved."""
+        """Fraction of the default's total that is saved."""
         return 1.0 - self.ours_total_cycles / self.default_total_cycles
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain JSON data."""
-        return {**super().to_json(), "improvement": self.improvement}
+        totals = {
+            "default_total_cycles": self.default_total_cycles,
+            "ours_total_cycles": self.ours_total_cycles,
+        }
+        return {**super().to_json(), **totals, "improvement": self.improvement}
 
 
 @dataclass(frozen=True)
@@ -121,14 +133,37 @@ def request_by_plan(session: CompileSession, plan: Plan, note: Callable[[str], N
 
 
 def request_by_flags(program: Program, flags: Flags) -> Request:
-    """A flags file's options. Raises PlanError if they were made for another program."""
-    if flags.program_hash != content_hash(program):
+    """A flags file's options. Raises PlanError if they were made for another chip."""
+    if flags.hardware != program.hardware.name:
         raise PlanError(
-            f"the flags were made for another program ({flags.program}, {flags.program_hash});"
-            " export or tune again"
+            f"the flags were made for {flags.hardware}, and {program.name} is compiled for"
+            f" {program.hardware.name}; export or tune for that"
         )
     steering = Steering("flags", flags.compiler_options)
     return Request(steering, flags.aims, named_instructions(flags))
+
+
+def other_program_remark(program: Program, flags: Flags) -> str | None:
+    """One line on flags that were made for another program, or before its costs were refined."""
+    if flags.program_hash == content_hash(program):
+        return None
+    return (
+        f"the flags were made for {flags.program} ({flags.program_hash}), and {program.name}"
+        f" ({content_hash(program)}) is another program, or has other costs"
+    )
+
+
+def unknown_in(answers: Answers, flags: Flags) -> tuple[str, ...]:
+    """What flags call instructions though a freshly exported program has none of that name.
+
+    By two early stops: seconds. `answers`: of that program. Raises CompilerError.
+    """
+    options = flags.compiler_options
+    before = answers.early({**flags.program_options, **SLOW_OPTIONS})
+    compiles = (before, answers.early(options))
+    flows = [Flow(parse_hlo(c.hlo.encode(), flags.program), flags.program) for c in compiles]
+    names = frozenset().union(*map(instruction_names, flows))
+    return unknown_names(named_instructions(flags), names)
 
 
 def early_result(
@@ -179,7 +214,8 @@ def best_export(
             failure = str(error)
             note(f"{steering.title}: {error}")
             continue
-        note(f"{steering.title}: predicted {latency_s * 1e6:.3f} us")
+        cycles = latency_s * session.program.hardware.clock_hz
+        note(f"{steering.title}: predicted total {cycles:,.0f} cycles")
         if best is None or latency_s < best[0]:
             best = latency_s, steering
     if best is None:
@@ -228,7 +264,7 @@ def _early_result(
         predicted_cycles=_cycles(program, steered.predicted),
         realised=realised_share(results),
         placements=results,
-        unknown_instructions=unknown_names(request.names, steered),
+        unknown_instructions=unknown_names(request.names, steered.names),
         compiler_options=dict(options),
     )
 

@@ -126,7 +126,7 @@ class Answers:
         basis = "by the size of the program" if expected is None else "by the compiles so far"
         return (
             f"compile {next(self._numbers)}, {kind}, {options_in_words(options)}:"
-            f" about {max(1.0, guess):.0f} s {basis}"
+            f" about {duration_text(guess)} {basis}"
         )
 
     def _known(self, options: Mapping[str, str], is_full: bool) -> Compiled | CompilerError | None:
@@ -169,6 +169,15 @@ def _row(answer: Compiled) -> dict[str, Any]:
     """The answer without tables of source files, which name paths of the machine."""
     hlo, seconds = libtpu.strip_paths(answer.hlo), round(answer.seconds, 2)
     return asdict(replace(answer, hlo=hlo, limits=dict(answer.limits), seconds=seconds))
+
+
+def duration_text(seconds: float) -> str:
+    """A duration in seconds as a person says it.
+
+    >>> duration_text(0.2), duration_text(95.0), duration_text(400.0)
+    ('1 s', '95 s', '7 min')
+    """
+    return f"{max(1.0, seconds):.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def options_in_words(options: Mapping[str, str]) -> str:

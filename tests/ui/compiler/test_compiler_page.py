@@ -138,7 +138,7 @@ def test_a_verdict_becomes_a_plan_figures_and_placements() -> None:
     labels = {metric.label: metric.value for metric in at.metric}
     gain = 100 * (1 - (other.cycles + PRICED) / (default.cycles + PRICED))
     assert labels["Gain, compiled"].startswith(f"{gain:.1f}")
-    assert labels["Compiled so, with stalls"] == f"{other.cycles + PRICED:,.0f}"
+    assert labels["Compiled so, total"] == f"{other.cycles + PRICED:,.0f}"
     assert labels["Placed as planned"].startswith("25.0")
     placements = next(f.value for f in at.dataframe if "reason" in f.value.columns)
     assert list(placements["reason"]) == ["out of memory", ""]
