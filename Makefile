@@ -6,6 +6,8 @@ NODE_TOOLS := node_modules/.package-lock.json
 PORT ?= 8501
 # Three workers on two cores took as long as two.
 PYTEST_FLAGS := -n 2 --dist loadfile --no-loadscope-reorder
+# Hundreds of processes of the tests read the same modules; each would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 
