@@ -74,8 +74,8 @@ def budget(name: str, weights: dict[str, dict[str, str]]) -> Budget:
 def test_plans_are_valid_and_no_slower_than_all_slow_with_stalls(
     name: str, weights: dict[str, dict[str, str]]
 ) -> None:
-    # The agent compiles for each size of program; the night has it on all of them.
-    asked = programs()[::4] if name == "muzero" else programs()
+    # The agent compiles for each size of program: one here, which `test_the_seed_decides` shares.
+    asked = programs()[:1] if name == "muzero" else programs()
     for program in asked:
         if name == "xla_compiled" and not has_compiled_plan(program):
             continue
@@ -83,8 +83,10 @@ def test_plans_are_valid_and_no_slower_than_all_slow_with_stalls(
 
 
 @pytest.mark.nightly
-def test_the_agents_plans_are_so_on_all_programs(weights: dict[str, dict[str, str]]) -> None:
-    for program in programs():
+def test_the_agents_plans_are_so_on_programs_of_all_sizes(
+    weights: dict[str, dict[str, str]],
+) -> None:
+    for program in programs()[1:]:
         assert run_is_sound("muzero", program, budget("muzero", weights)) is None
 
 
