@@ -165,16 +165,6 @@ def stop_jobs(page: Page) -> None:
     stop.first.wait_for(state="detached", timeout=PATIENCE_MS)
 
 
-def stop_all_jobs(page: Page) -> None:
-    """Stop jobs until there are none; some may end by themselves meanwhile."""
-    settle(page)
-    jobs = page.locator(".st-key-floating_jobs .job")
-    while jobs.count():
-        with suppress(TimeoutError):
-            page.locator('[class*="st-key-stop_"] button').first.click(timeout=1000 * _CLICK_S)
-        settle(page)
-
-
 def assert_no_error(page: Page) -> None:
     """No Python error stands on the page."""
     assert page.locator('[data-testid="stException"]').count() == 0
