@@ -140,8 +140,7 @@ def test_a_page_in_both_themes_and_widths_by_keyboard(
     browser: Browser, server: str, name: str
 ) -> None:
     case = CASES[name]
-    # What moves is drawn again and again while axe looks, which is most of the work.
-    page = browser.new_page(viewport=SIZE, color_scheme="light", reduced_motion="reduce")
+    page = browser.new_page(viewport=SIZE, color_scheme="light")
     errors = complaints(page)
     show(page, server, case.view, case.query, case.ready)
     if case.view == "compare":
