@@ -33,8 +33,6 @@ os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mallocmuzero" / "jax"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
-# A tenth of the time of tracing goes to the lines of Python that each operation comes from.
-os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
 
 # How long an example takes says how busy the machine is, not whether the code is right. What 25
 # examples find at each push is looked for by four times as many each night, under other seeds.
