@@ -6,6 +6,8 @@ NODE_TOOLS := node_modules/.package-lock.json
 PORT ?= 8501
 # Three workers on two cores took as long as two.
 PYTEST_FLAGS := -n 2 --dist loadfile --no-loadscope-reorder
+# Hundreds of processes of the tests read the same modules; each would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 
@@ -65,7 +67,7 @@ mutants: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=mutants $(BIN)/python -m mutmut run $(MUTANTS)
 	$(BIN)/python -m benchmarks mutants
 
-# What takes too long for each push, and the property tests with more examples and ten other seeds.
+# What takes too long for each push (CONTRIBUTING.md, Tests), and the property tests with more examples and ten other seeds.
 nightly: $(VENV)/.dev $(VENV)/.compiler browser
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest $(PYTEST_FLAGS) -m nightly
 	for seed in 1 2 3 4 5 6 7 8 9 10; do \

@@ -16,14 +16,14 @@ from engine.compiler.steering.flags_file import Flags, save_flags
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
-KERAS = "keras_model.py"
 TUNED = (
     "fsdp_step.py",
-    KERAS,
+    "keras_model.py",
     "optax_step.py",
     "plain_jax.py",
     "tensor_parallel_decode.py",
 )
+PUSHED = ("optax_step.py", "plain_jax.py")
 TRAINED = "train_policy.py"
 
 WITH_A_SEARCH_THAT_KNOWS = """
@@ -59,7 +59,7 @@ def test_every_script_is_tried() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=pytest.mark.nightly if n == KERAS else ()) for n in TUNED],
+    [pytest.param(n, marks=() if n in PUSHED else pytest.mark.nightly) for n in TUNED],
 )
 def test_a_script_hands_its_function_over_and_shows_the_options(name: str) -> None:
     path = str(EXAMPLES / name)

@@ -16,9 +16,11 @@ from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload
 from engine.game.moves import DROP
 from engine.program import library
-from tests.agent.small import CONFIG, REAL_RULES, common_shape, small_workload
+from tests.agent.small import CONFIG, LARGEST, REAL_RULES, common_shape, small_workload
 
 NAMES = [e.name for e in library.index() if e.best_solver == "exhaustive"]
+SMALL_AND_LARGE = ("teach-keep-or-drop", LARGEST)
+"""What each push asks of the search with the real rules; the night asks it of all."""
 LEARNED_WELL = (
     "teach-keep-or-drop",
     pytest.param("teach-prefetch", marks=pytest.mark.nightly),
@@ -66,7 +68,10 @@ def misled() -> Params:
     return params
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=() if n in SMALL_AND_LARGE else pytest.mark.nightly) for n in NAMES],
+)
 def test_with_the_real_rules_as_model_it_finds_it_against_a_bad_prior(name: str) -> None:
     workload = small_workload(name=name, shape=common_shape())
     best = optimum(workload)

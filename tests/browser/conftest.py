@@ -24,7 +24,8 @@ class Tabs:
     """Tabs that are used again, each a visitor of its own who is new to the explorer.
 
     A tab that has shown the explorer loads a page with less than half the work: all of Streamlit's
-    code is compiled there.
+    code is compiled there. Its visitors prefer less motion, else most of the work is to draw what
+    blinks while a page loads; `test_start.py` has one who does not.
     """
 
     def __init__(self, browser: Browser) -> None:
@@ -37,7 +38,7 @@ class Tabs:
         *,
         viewport: ViewportSize = SIZE,
         color_scheme: Theme = "light",
-        reduced_motion: Literal["reduce", "no-preference"] = "no-preference",
+        reduced_motion: Literal["reduce", "no-preference"] = "reduce",
     ) -> Page:
         """A tab that shows nothing and remembers nothing; closed, it is kept for the next test."""
         page = self._free.pop() if self._free else self._new()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, Page
 
-from tests.browser.pages import PATIENCE_MS, assert_no_error, eventually, wait_until_idle
+from tests.browser.pages import PATIENCE_MS, assert_no_error, eventually, faults, wait_until_idle
 from ui.screenshots import SIZE
 
 pytestmark = pytest.mark.browser
@@ -16,22 +14,14 @@ PROGRAM = "lstm-v5e-b128"
 KEPT = "localStorage.getItem('mallocmuzero-progress') ?? ''"
 
 
-@pytest.fixture
-def visitor(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that keeps what the pages store in it until the test ends."""
-    context = browser.new_context(viewport=SIZE)
-    yield context
-    context.close()
-
-
 def wait_for_board(page: Page) -> None:
     page.wait_for_selector(".map.lesson[data-move]", timeout=PATIENCE_MS)
     page.wait_for_selector(".turn.lesson .goal", timeout=PATIENCE_MS)
     wait_until_idle(page)
 
 
-def test_a_match_is_played_by_keys_to_the_score_sheet(visitor: BrowserContext, server: str) -> None:
-    page = visitor.new_page()
+def test_a_match_is_played_by_keys_to_the_score_sheet(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport=SIZE)
     page.goto(f"{server}/challenges?program={PROGRAM}")
     wait_for_board(page)
     first = page.locator(".map").get_attribute("data-move")
@@ -58,6 +48,7 @@ def test_a_position_is_answered_by_key_and_kept(browser: Browser, server: str) -
     page.goto(f"{server}/challenges?tab=find")
     wait_for_board(page)
     assert page.locator(".turn .thought").count() == 0, "no value before the answer"
+    assert faults(page) == []
     page.keyboard.press("3")
     page.wait_for_selector(".turn.lesson .verdict", timeout=PATIENCE_MS)
     assert eventually(lambda: page.locator(".turn .thought").count() >= 2)

@@ -263,7 +263,7 @@ def test_the_camera_covers_no_label_and_every_solver_is_seen(browser: Browser, s
 
 @pytest.mark.nightly
 def test_plans_that_were_made_survive_a_reload(browser: Browser, server: str) -> None:
-    context = browser.new_context(viewport=SIZE)
+    context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
     page = context.new_page()
     page.set_default_timeout(PATIENCE_MS)
     page.goto(f"{server}/compare?program=teach-fragmentation&plans=greedy,random&mode=runtimes")

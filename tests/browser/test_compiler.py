@@ -14,8 +14,8 @@ pytestmark = pytest.mark.browser
 
 
 def test_options_are_copied_whole(browser: Browser, server: str) -> None:
-    context = browser.new_context(viewport=SIZE, permissions=["clipboard-read", "clipboard-write"])
-    page = context.new_page()
+    page = browser.new_page(viewport=SIZE)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{server}/compiler?program=t5-v5e-b24")
     page.wait_for_selector(READY["compiler"], timeout=600_000)
     settle(page)
@@ -30,4 +30,4 @@ def test_options_are_copied_whole(browser: Browser, server: str) -> None:
     page.keyboard.press("Enter")
     expect(button).to_have_text("Copied")
     assert SORT_ORDER in json.loads(page.evaluate("navigator.clipboard.readText()"))
-    context.close()
+    page.close()

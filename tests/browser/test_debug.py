@@ -3,62 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
-from engine.agent.trace_io import save_trace
-from engine.program import library
 from tests.browser.pages import (
     PATIENCE_MS,
     address,
     assert_no_error,
     brightness,
-    click_until,
     colours,
     dark,
     eventually,
     faults,
-    stop_jobs,
     wait_until_idle,
 )
-from tests.ui.search_traces import made_up_trace
 from ui.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
-PROGRAM = "teach-evict-and-return"
+PROGRAM = "gptdecode-v5e-b8"
+"""One whose game is recorded. `test_search_tree.py` brings a trace as a file."""
 NARROW: ViewportSize = {"width": 1280, "height": 1000}
 WIDE: ViewportSize = {"width": 1920, "height": 1000}
-TRACE = made_up_trace(library.load_sample(PROGRAM), simulations=16)
 
 
-def open_debug(browser: Browser, server: str, folder: Path) -> tuple[Page, list[str]]:
-    """The page with a trace that was brought as a file; what the console complains of."""
-    save_trace(TRACE, folder / "a.npz")
+@pytest.fixture(scope="module")
+def opened(browser: Browser, server: str) -> Iterator[tuple[Page, list[str]]]:
+    """The page with a recorded game, which needs no job; what the console complains of."""
     page = browser.new_page(viewport=NARROW)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(f"{server}/debug?program={PROGRAM}")
-    stop_jobs(page)
-    page.get_by_text("Open a trace file").click(timeout=PATIENCE_MS)
-    page.set_input_files("input[type=file]", folder / "a.npz")
-    click_until(page, page.locator(".st-key-open_trace button:enabled"), ".search[data-move]")
-    # The findings are measured by a job, and the page takes them in.
+    page.wait_for_selector(".search[data-move]", timeout=PATIENCE_MS)
     measured = page.get_by_test_id("stMetric").filter(has_text="Measured").filter(has_text="100.0")
     measured.wait_for(timeout=PATIENCE_MS)
-    # While a job finds more, the rows may yet come in another order.
-    page.wait_for_selector(".st-key-floating_jobs .job", state="detached", timeout=PATIENCE_MS)
     settle(page)
-    return page, errors
-
-
-@pytest.fixture(scope="module")
-def opened(
-    browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Page, list[str]]]:
-    page, errors = open_debug(browser, server, tmp_path_factory.mktemp("debug"))
     yield page, errors
     page.close()
 
@@ -82,6 +62,7 @@ def test_the_inbox_and_the_searches_are_drawn(opened: tuple[Page, list[str]]) ->
     assert page.get_by_test_id("stDataFrame").first.is_visible()
     for canvas in (".curve canvas", ".tree canvas"):
         assert colours(page.locator(canvas).first) > 4, canvas
+    assert faults(page) == []
     assert_no_error(page)
     assert errors == []
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, Page
 
 from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER
 from engine.lessons.catalogue import load_catalogue
@@ -26,25 +24,12 @@ pytestmark = pytest.mark.browser
 FIRST = "what-fast-memory-is-worth"
 LAST = 4
 """Its last move."""
+KEPT = "localStorage.getItem('mallocmuzero-progress') ?? ''"
 KEYS = {COPY: "1", NO_COPY: "2", DROP: "3", COPY_OTHER: "Shift+1", NO_COPY_OTHER: "Shift+2"}
-
-
-@pytest.fixture
-def visitor(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that keeps what the pages store in it until the test ends."""
-    context = browser.new_context(viewport=SIZE)
-    yield context
-    context.close()
 
 
 def reached(page: Page) -> int:
     return int(page.locator(".map").get_attribute("data-move") or -1)
-
-
-def open_learn(context: BrowserContext, server: str, query: str = "") -> Page:
-    page = context.new_page()
-    page.goto(f"{server}/learn{query}")
-    return page
 
 
 def wait_for_board(page: Page) -> None:
@@ -53,10 +38,9 @@ def wait_for_board(page: Page) -> None:
     wait_until_idle(page)
 
 
-def test_the_first_lesson_by_keyboard_and_over_a_reload(
-    visitor: BrowserContext, server: str
-) -> None:
-    page = open_learn(visitor, server)
+def test_the_first_lesson_by_keyboard_and_over_reloads(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport=SIZE)
+    page.goto(f"{server}/learn")
     first = page.locator(f'.lessons [data-lesson="{FIRST}"]')
     first.wait_for(timeout=PATIENCE_MS)
     first.focus()
@@ -65,6 +49,13 @@ def test_the_first_lesson_by_keyboard_and_over_a_reload(
     assert colours(page.locator(".map.lesson canvas.base")) > 4
     page.keyboard.press("2")
     page.wait_for_selector(".turn.lesson >> text=Undo", timeout=PATIENCE_MS)
+    saved = page.locator(".turn.lesson .goal").inner_text()
+    assert eventually(lambda: "0.1" in str(page.evaluate(KEPT)))
+    page.reload()
+    page.wait_for_selector(".turn.lesson >> text=Undo", timeout=PATIENCE_MS)
+    assert page.locator(".turn.lesson .goal").inner_text() == saved, "in the middle of it"
+    wait_for_board(page)
+    page.locator(".map").focus()
     page.keyboard.press("z")
     page.wait_for_selector(".turn.lesson >> text=Undo", state="detached", timeout=PATIENCE_MS)
     page.keyboard.press("3")
@@ -74,8 +65,7 @@ def test_the_first_lesson_by_keyboard_and_over_a_reload(
         assert eventually(lambda at=move: reached(page) >= min(at, LAST))
     page.wait_for_selector(".turn.lesson .reached", timeout=PATIENCE_MS)
     assert_no_error(page)
-    kept = "localStorage.getItem('mallocmuzero-progress') ?? ''"
-    assert eventually(lambda: FIRST in page.evaluate(kept))
+    assert eventually(lambda: FIRST in page.evaluate(KEPT))
     page.goto(f"{server}/learn")
     done = page.locator(f'.lessons .done[data-lesson="{FIRST}"]')
     done.wait_for(timeout=PATIENCE_MS)
@@ -122,19 +112,3 @@ def test_both_themes_and_a_hint_without_errors(browser: Browser, server: str) ->
     assert_no_error(page)
     assert not errors
     page.close()
-
-
-def test_a_reload_in_the_middle_of_a_lesson_loses_nothing(
-    visitor: BrowserContext, server: str
-) -> None:
-    page = open_learn(visitor, server, f"?lesson={FIRST}")
-    wait_for_board(page)
-    page.keyboard.press("2")
-    page.wait_for_selector(".turn.lesson >> text=Undo", timeout=PATIENCE_MS)
-    saved = page.locator(".turn.lesson .goal").inner_text()
-    kept = "() => localStorage.getItem('mallocmuzero-progress')"
-    assert eventually(lambda: "0.1" in str(page.evaluate(kept)))
-    page.reload()
-    page.wait_for_selector(".turn.lesson >> text=Undo", timeout=PATIENCE_MS)
-    assert page.locator(".turn.lesson .goal").inner_text() == saved
-    assert_no_error(page)

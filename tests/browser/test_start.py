@@ -27,7 +27,7 @@ def move(page: Page) -> int:
     return int(page.locator(".map.tour").get_attribute("data-move") or -1)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def still(browser: Browser, server: str) -> Iterator[Page]:
     """For a visitor who prefers less motion."""
     # A tab of its own: it never gets its clock back.
@@ -87,8 +87,7 @@ def test_the_wheel_scrolls_the_page_until_the_map_is_clicked(still: Page) -> Non
 
 
 def test_a_browser_is_known_again_and_another_one_is_not(browser: Browser, server: str) -> None:
-    contexts = [browser.new_context(viewport=SIZE) for _ in range(2)]
-    mine, other = (context.new_page() for context in contexts)
+    mine, other = (browser.new_page(viewport=SIZE) for _ in range(2))
     mine.goto(f"{server}/play?program=teach-prefetch", timeout=PATIENCE_MS)
     wait_for_map(mine)
     mine.goto(server, timeout=PATIENCE_MS)
@@ -97,5 +96,5 @@ def test_a_browser_is_known_again_and_another_one_is_not(browser: Browser, serve
     other.wait_for_selector(".tour canvas.base", timeout=PATIENCE_MS)
     wait_until_idle(other)
     assert other.locator(".st-key-continue").count() == 0
-    for context in contexts:
-        context.close()
+    for page in (mine, other):
+        page.close()

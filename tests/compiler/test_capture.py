@@ -34,6 +34,8 @@ from engine.solvers import Budget, solve
 from tests.compiler.tiny_compiler import TinyCompiler, hlo
 from tests.program.hlo.modules import imported, module
 
+pytestmark = pytest.mark.usefixtures("parsed_here")
+
 FLAGGED = Target(
     "tpu-v5e", options={"xla_tpu_scoped_vmem_limit_kib": "24576"}, init_args="--xla_a=1"
 )

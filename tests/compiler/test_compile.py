@@ -150,7 +150,12 @@ def test_a_whole_compile_and_an_early_stop_place_alike() -> None:
     ("stablehlo", "options", "told"),
     [
         (b"not a program", {}, "it is not a program that jax.export serialised"),
-        (small()[:-9], {}, "it is not a program that jax.export serialised"),
+        pytest.param(
+            small()[:-9],
+            {},
+            "it is not a program that jax.export serialised",
+            marks=pytest.mark.nightly,
+        ),
         (serialised(layers, (8, 8), (8, 8), (8, 8), platform="cpu"), {}, "exported for cpu"),
         (small(), {"xla_made_up": "1"}, "No such compile option: 'xla_made_up'"),
     ],

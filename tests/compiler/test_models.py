@@ -50,7 +50,14 @@ def num_parameters(model: str) -> int:
     return sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(parameters))
 
 
-@pytest.mark.parametrize("train", [False, True], ids=["inference", "training"])
+# A training step has the inference in it.
+@pytest.mark.parametrize(
+    "train",
+    [
+        pytest.param(False, id="inference", marks=pytest.mark.nightly),
+        pytest.param(True, id="training"),
+    ],
+)
 @pytest.mark.parametrize(
     "model", [pytest.param(m, marks=pytest.mark.nightly if m in DEEP else ()) for m in WRITTEN]
 )

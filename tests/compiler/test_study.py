@@ -34,6 +34,8 @@ from engine.solvers import Budget, solve
 from tests.compiler.tiny_compiler import NAMES, TinyCompiler, hlo
 from tests.program.hlo.modules import HARDWARE, decoded
 
+pytestmark = pytest.mark.usefixtures("parsed_here")
+
 
 def program() -> Imported:
     return build_program(decoded(hlo([])), "tiny", HARDWARE, "tiny")

@@ -8,6 +8,7 @@ from engine.debugging.gap_account import account
 from engine.debugging.regret import RegretStudy
 from engine.game.notes import noted_game
 from engine.plan.check import check
+from tests.chosen import chosen
 from tests.ui.apps import open_view, session_of
 from ui.jobs.queue import Workshop
 from ui.jobs.weights import digest, shipped
@@ -39,7 +40,7 @@ def test_it_is_of_the_program_the_weights_and_the_rules_that_ship(name: str) -> 
     assert not why, f"{why}; record it again: python -m ui.session.record_games {name}"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", chosen(NAMES))
 def test_its_game_is_valid_and_its_figures_are_those_of_that_game(name: str) -> None:
     opened, recording = opened_with(name)
     searches = Searches()
@@ -72,7 +73,7 @@ def _debug() -> None:
     page.render()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", chosen(NAMES))
 def test_nothing_is_left_to_measure_where_it_is_shown(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

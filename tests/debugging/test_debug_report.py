@@ -5,18 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.debugging.debug_report import MOST_ROWS, GameReport, blocks, html, markdown
-from engine.debugging.findings import findings, inbox
+from engine.debugging.findings import inbox
 from engine.debugging.move_notes import Note
-from engine.debugging.regret import study_of
-from engine.game.moves import Rules
-from engine.program.library import load_sample
-from tests.ui.search_traces import made_up_trace
+from tests.debugging import studied as game
 
-PROGRAM = load_sample("alexnet-v4-b24")
-TRACE = made_up_trace(PROGRAM)
-STUDY = study_of(TRACE, PROGRAM, Rules())
-list(STUDY.run())
-FOUND = findings("a game", TRACE, STUDY)
 EVIL = "<img src=x onerror=alert(1)>|\n# no heading"
 FORCED = {
     "move": 4, "action": "Drop", "continuation": "greedy", "latency_s": 2e-6, "original_s": 1e-6,
@@ -30,26 +22,27 @@ DUEL = {
 }
 
 
-def made(found: list = FOUND) -> list:
+def made(found: list | None = None) -> list:
+    found = game.found() if found is None else found
     notes = {inbox(found)[0].move: Note("g", inbox(found)[0].move, EVIL, True)}
-    game = GameReport("a game", {"model": "learned"}, found, 1.0, notes, [FORCED])
-    return blocks(PROGRAM.name, [game], DUEL, "http://here/?a=b&c=d")
+    report = GameReport("a game", {"model": "learned"}, found, 1.0, notes, [FORCED])
+    return blocks(game.program().name, [report], DUEL, "http://here/?a=b&c=d")
 
 
 def test_both_forms_say_the_same() -> None:
     page, text = html("title", made()), markdown(made())
-    worst = inbox(FOUND)[0]
+    worst = inbox(game.found())[0]
     for told in (f"{worst.regret_us:.3f}", worst.tensor, "+1.000", "+3.000", "A/B: a against b"):
         assert told in page and told in text
     rows = [line for line in text.splitlines() if line.startswith("| ?")]
     assert [line.split("|")[2].strip() for line in rows] == [
-        str(f.move + 1) for f in inbox(FOUND)[:MOST_ROWS] if f.verdict
+        str(f.move + 1) for f in inbox(game.found())[:MOST_ROWS] if f.verdict
     ]
-    assert page.count("<line") == sum(bool(f.verdict) for f in FOUND) > 0
+    assert page.count("<line") == sum(bool(f.verdict) for f in game.found()) > 0
 
 
 def test_names_and_notes_cannot_break_out() -> None:
-    evil = [replace(f, tensor=EVIL, instruction=EVIL) for f in FOUND]
+    evil = [replace(f, tensor=EVIL, instruction=EVIL) for f in game.found()]
     page, text = html(EVIL, made(evil)), markdown(made(evil))
     assert "<img" not in page and "<img" not in text
     assert "\n# no heading" not in text

@@ -15,7 +15,6 @@ from engine.debugging.findings import (
     PHASES,
     VALUE_JUMP,
     WRONG_PRIOR,
-    Finding,
     findings,
     inbox,
     pressure,
@@ -41,24 +40,11 @@ from engine.debugging.tree_replay import ILLEGAL as FORBIDDEN
 from engine.debugging.tree_replay import LEGAL, illegal_share
 from engine.game.moves import ACTION_NAMES, NUM_ACTIONS, Rules
 from engine.game.reference.game import ReferenceGame
-from engine.program.library import load_sample
-from engine.program.model import Program
+from tests.debugging import studied as played
+from tests.debugging.studied import studied
 from tests.debugging.traces import hand_made
 from tests.strategies import random_program
 from tests.ui.search_traces import POINT_S, made_up_trace
-
-PROGRAM = load_sample("alexnet-v4-b24")
-TRACE = made_up_trace(PROGRAM)
-
-
-def studied(program: Program = PROGRAM) -> tuple[RegretStudy, list[Finding]]:
-    trace = TRACE if program is PROGRAM else made_up_trace(program)
-    study = study_of(trace, program, Rules())
-    list(study.run())
-    return study, findings("a game", trace, study)
-
-
-STUDY, FOUND = studied()
 
 
 def test_a_class_begins_at_its_threshold() -> None:
@@ -76,12 +62,12 @@ def test_what_gets_no_verdict_and_why() -> None:
 
 
 def test_there_is_a_finding_for_every_move_and_classes_follow_the_regret() -> None:
-    assert [f.move for f in FOUND] == list(range(TRACE.num_moves))
-    judged = [f for f in FOUND if not f.unjudged]
+    assert [f.move for f in played.found()] == list(range(played.trace().num_moves))
+    judged = [f for f in played.found() if not f.unjudged]
     assert judged
-    for finding in FOUND:
-        regret = STUDY.known.get(finding.move)
-        assert finding.action == ACTION_NAMES[TRACE.action[finding.move]]
+    for finding in played.found():
+        regret = played.study().known.get(finding.move)
+        assert finding.action == ACTION_NAMES[played.trace().action[finding.move]]
         assert finding.regret_us == (None if regret is None else regret.regret_us)
         points = (finding.regret_us or 0.0) / (POINT_S * 1e6)
         assert finding.verdict == ("" if finding.unjudged else verdict(points))
@@ -97,7 +83,10 @@ def test_what_ties_is_no_finding_and_no_mistake() -> None:
     """Stakes of nothing: every legal action, played on in every way, ends in the same total."""
     ties = 0
     for seed in range(4):
-        study, found = studied(random_program(seed, 20))
+        program = random_program(seed, 20)
+        trace = made_up_trace(program)
+        study = studied(program, trace)
+        found = findings("a game", trace, study)
         shown = {f.move for f in inbox(found)}
         for finding in found:
             regret = study.known.get(finding.move)
@@ -113,7 +102,7 @@ def test_what_ties_is_no_finding_and_no_mistake() -> None:
 
 
 def test_the_inbox_begins_with_what_cost_most() -> None:
-    rows = inbox(FOUND)
+    rows = inbox(played.found())
     costs = [f.regret_us or 0.0 for f in rows]
     assert costs[0] > 0
     assert costs == sorted(costs, reverse=True)
@@ -123,16 +112,14 @@ def test_the_inbox_begins_with_what_cost_most() -> None:
 
 
 def test_few_visits_take_the_verdict_but_not_the_row() -> None:
-    small = made_up_trace(PROGRAM, simulations=MIN_VISITS - 1)
-    study = study_of(small, PROGRAM, Rules())
-    list(study.run())
-    found = findings("small", small, study)
+    small = made_up_trace(played.program(), simulations=MIN_VISITS - 1)
+    found = findings("small", small, studied(played.program(), small))
     assert not any(f.verdict for f in found)
     assert any(f.unjudged == FEW_VISITS and f.regret_us for f in inbox(found))
 
 
 def test_without_a_study_nothing_is_judged_but_everything_is_shown() -> None:
-    found = findings("new", TRACE, study_of(TRACE, PROGRAM, Rules()))
+    found = findings("new", played.trace(), study_of(played.trace(), played.program(), Rules()))
     choices = [f for f in found if f.unjudged != NO_CHOICE]
     assert {f.unjudged for f in choices} == {NOT_MEASURED}
     assert all(f.regret_us is f.wrong_prior is f.stakes_us is None for f in choices)
@@ -140,16 +127,18 @@ def test_without_a_study_nothing_is_judged_but_everything_is_shown() -> None:
 
 
 def test_a_prior_is_wrong_by_what_it_gives_the_first_choice_above_the_best() -> None:
-    costly = max(STUDY.known.values(), key=lambda r: r.stakes_us)
+    costly = max(played.study().known.values(), key=lambda r: r.stakes_us)
     # Both ends of one kind may be as good.
     best = costly.best_actions[0]
     worst = next(a for a in costly.best_us if a not in costly.best_actions)
-    prior = np.zeros((TRACE.num_moves, NUM_ACTIONS), np.float32)
+    prior = np.zeros((played.trace().num_moves, NUM_ACTIONS), np.float32)
     prior[:, worst], prior[:, best] = 0.875, 0.125
-    sure = findings("sure", replace(TRACE, prior=prior), STUDY)[costly.move]
+    sure = findings("sure", replace(played.trace(), prior=prior), played.study())[costly.move]
     assert sure.wrong_prior == pytest.approx(0.75)
     assert WRONG_PRIOR in sure.signs
-    right = findings("right", replace(TRACE, prior=prior[:, ::1] * 0 + _one(best)), STUDY)
+    right = findings(
+        "right", replace(played.trace(), prior=prior[:, ::1] * 0 + _one(best)), played.study()
+    )
     assert right[costly.move].wrong_prior == 0
     assert WRONG_PRIOR not in right[costly.move].signs
 
@@ -159,35 +148,37 @@ def _one(action: int) -> np.ndarray:
 
 
 def test_a_value_jump_is_a_sign_where_it_is_large() -> None:
-    value = TRACE.value.copy()
+    value = played.trace().value.copy()
     value[10] += 1000.0
-    found = findings("jump", replace(TRACE, value=value), STUDY)
+    found = findings("jump", replace(played.trace(), value=value), played.study())
     assert VALUE_JUMP in found[10].signs
-    assert found[10].value_jump_us == pytest.approx(FOUND[10].value_jump_us - 1000.0, rel=1e-4)
+    assert found[10].value_jump_us == pytest.approx(
+        played.found()[10].value_jump_us - 1000.0, rel=1e-4
+    )
 
 
 def test_the_illegal_share_counts_simulations_once() -> None:
     state, parent, visits = [LEGAL, FORBIDDEN, FORBIDDEN, LEGAL], [-1, 0, 1, 0], [11, 4, 3, 6]
     assert illegal_share(state, parent, visits) == pytest.approx(4 / 10)
     assert illegal_share([LEGAL], [-1], [1]) == 0
-    assert any(ILLEGAL in f.signs for f in FOUND)
-    assert all(0 <= f.illegal <= 1 for f in FOUND)
+    assert any(ILLEGAL in f.signs for f in played.found())
+    assert all(0 <= f.illegal <= 1 for f in played.found())
 
 
 def test_pressure_is_a_share_and_rises_with_what_stands() -> None:
-    assert all(0 <= f.pressure <= 1 for f in FOUND)
-    game = ReferenceGame(PROGRAM)
+    assert all(0 <= f.pressure <= 1 for f in played.found())
+    game = ReferenceGame(played.program())
     empty = pressure(game)
     numbers = game.facts.numbers
     assert empty == pytest.approx(numbers.reserved[game.move.time] / numbers.fast_granules)
-    assert max(f.pressure for f in FOUND) > empty
+    assert max(f.pressure for f in played.found()) > empty
 
 
 def test_phases_are_thirds_and_names_are_those_of_the_program() -> None:
-    assert [FOUND[m].phase for m in (0, TRACE.num_moves // 2, -1)] == list(PHASES)
-    names = {v.name for v in PROGRAM.values}
-    assert {f.tensor for f in FOUND} <= names
-    assert {f.kind for f in FOUND} <= {"input", "temporary", "output"}
+    assert [played.found()[m].phase for m in (0, played.trace().num_moves // 2, -1)] == list(PHASES)
+    names = {v.name for v in played.program().values}
+    assert {f.tensor for f in played.found()} <= names
+    assert {f.kind for f in played.found()} <= {"input", "temporary", "output"}
 
 
 def test_drift_is_nothing_where_the_model_is_right_and_the_error_where_it_is_not() -> None:

@@ -20,6 +20,7 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
+from tests.chosen import chosen
 
 PROGRAMS = (
     "llamadecode-v5e-b8",
@@ -51,7 +52,7 @@ def _best(name: str) -> Plan:
     return load_plan(path)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", chosen(PROGRAMS))
 def test_the_parts_add_up_to_the_gap(name: str) -> None:
     program, entry = library.load_sample(name), library.find_sample(name)
     plan, best = _played(program), _best(name)

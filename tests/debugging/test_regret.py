@@ -98,7 +98,7 @@ def _reward(study: RegretStudy) -> float:
     return study.saved_us / (study.program.all_slow_s * 1e6)
 
 
-@pytest.mark.parametrize("seed", seeds(4, 2))
+@pytest.mark.parametrize("seed", seeds(4, 1))
 def test_every_line_is_a_game_that_saves_what_it_says(seed: int) -> None:
     program = random_program(seed, 40)
     actions = random_game(program, seed)

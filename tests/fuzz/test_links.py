@@ -61,6 +61,7 @@ PAGES = (
     "learn",
     "words",
 )
+SAID = (MARKUP[0], PATHS[0], PATHS[11], NUMBERS[0], NUMBERS[7])
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -113,8 +114,15 @@ def _page(name: str) -> None:
     import_module(f"ui.{name}.page").render()
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("text", [*MARKUP[:1], PATHS[0], PATHS[11], NUMBERS[0], NUMBERS[7]])
+# A push has one text on all pages, and all texts on one page.
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        pytest.param(p, t, marks=() if p == PAGES[0] or t == SAID[0] else pytest.mark.nightly)
+        for t in SAID
+        for p in PAGES
+    ],
+)
 def test_no_page_shows_a_traceback(page: str, text: str) -> None:
     """With a program that there is, so that all other parameters are read."""
     others = {name: text for name in PARAMETERS if name != "program"}

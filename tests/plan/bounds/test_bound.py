@@ -379,7 +379,7 @@ def test_programs_without_choices() -> None:
     assert lower_bound(empty).memory_price == ()
 
 
-@pytest.mark.parametrize("loops", [False, True])
+@pytest.mark.parametrize("loops", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_a_program_of_a_thousand_touches_takes_seconds(loops: bool) -> None:
     bound = lower_bound(random_program(1, 400, loops))
     assert bound.method == "lp"

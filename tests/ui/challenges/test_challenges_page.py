@@ -15,6 +15,7 @@ from engine.lessons.opponents import greedy_end_s
 from engine.lessons.positions import read_positions
 from engine.lessons.score import Sheet
 from engine.program import library
+from tests.chosen import chosen
 from tests.ui.apps import open_view
 from ui.model.challenges.match import EVERY, inviting, match_of
 from ui.model.challenges.practice import MINE, positions_of
@@ -113,7 +114,7 @@ def test_a_game_of_good_moves_beats_greedy_and_is_kept() -> None:
     assert "level with the best plan known" in text
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in INVITED])
+@pytest.mark.parametrize("name", chosen(entry.name for entry in INVITED))
 def test_who_goes_by_the_teacher_beats_greedy_wherever_one_is_invited(name: str) -> None:
     """What earns most at once and is not taken back. It stays worth what it was said to be, though
     greedy plays the moves up to the next decision.

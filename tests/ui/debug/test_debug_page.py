@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.agent.trace_io import save_trace
-from engine.debugging.findings import VERSION, findings
+from engine.agent.trace_io import SearchTrace, save_trace
+from engine.debugging.findings import VERSION
 from engine.debugging.move_notes import MoveNotes, Note
-from engine.debugging.regret import study_of
-from engine.game.moves import ACTION_NAMES, Rules
+from engine.game.moves import ACTION_NAMES
 from engine.plan.simulate import simulate
-from engine.program import library
+from tests.debugging import studied
 from tests.strategies import all_slow_plan
 from tests.ui.apps import open_view, session_of
 from tests.ui.search_traces import made_up_trace
@@ -53,30 +52,32 @@ def workshop(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Worksh
 
 @pytest.fixture(scope="module")
 def thought(tmp_path_factory: pytest.TempPathFactory) -> Thought:
-    program = library.load_sample(PROGRAM)
     path = tmp_path_factory.mktemp("page") / "a.npz"
-    save_trace(made_up_trace(program), path)
-    return brought(program, path.read_bytes(), "a.npz")
+    save_trace(studied.trace(), path)
+    return brought(studied.program(), path.read_bytes(), "a.npz")
+
+
+@pytest.fixture(scope="module")
+def other() -> SearchTrace:
+    """What another search thinks at the moves of that game."""
+    return made_up_trace(studied.program(), seed=1)
 
 
 @pytest.fixture
-def shown(thought: Thought) -> AppTest:
+def shown(thought: Thought, other: SearchTrace) -> AppTest:
     """The page with a game whose findings are all measured, and other searches beside it."""
     at = open_view(_debug, program=PROGRAM)
     session = session_of(at)
     session.open.searches.jobs.clear()
     session.open.searches.add(thought)
-    study = study_of(thought.trace, session.open.program, Rules())
-    list(study.run())
     run = Run(
         Order(FINDINGS, "Findings", 1.0, basis=thought.identity, details=VERSIONED),
         "",
         state="done",
     )
-    found = findings("", thought.trace, study)
-    run.result = {"findings": [asdict(f) for f in found], "completeness": 1.0}
+    found = [asdict(finding) | {"game": ""} for finding in studied.found()]
+    run.result = {"findings": found, "completeness": 1.0}
     session.open.searches.jobs.append(Job(run))
-    other = made_up_trace(session.open.program, seed=1)
     session.open.searches.seconds.append(Second(thought.identity, other, {}))
     at.run()
     assert not at.exception

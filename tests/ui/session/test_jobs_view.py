@@ -16,6 +16,8 @@ TEACHING = "teach-fragmentation"
 
 
 PAGES = ("start", "learn", "challenges", "programs", "play", "search", "debug", "compare", "words")
+PUSHED = ("learn", "play", "words")
+"""At each push: one page with a program, one with lessons, one with neither."""
 
 
 def _page(name: str) -> None:
@@ -40,7 +42,9 @@ def bars(at: AppTest) -> str:
     return " ".join(e.proto.body for e in at.get("html") if "progressbar" in e.proto.body)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page", [pytest.param(p, marks=() if p in PUSHED else pytest.mark.nightly) for p in PAGES]
+)
 def test_a_job_is_seen_on_every_page_and_its_end_is_said(page: str) -> None:
     at = shown(page)
     session = at.session_state["explorer"]
