@@ -67,7 +67,8 @@ mutants: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=mutants $(BIN)/python -m mutmut run $(MUTANTS)
 	$(BIN)/python -m benchmarks mutants
 
-# What takes too long for each push (CONTRIBUTING.md, Tests), and the property tests with more examples and ten other seeds.
+# What takes too long for each push (CONTRIBUTING.md, Tests), and the property tests with more
+# examples and ten other seeds.
 nightly: $(VENV)/.dev $(VENV)/.compiler browser
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest $(PYTEST_FLAGS) -m nightly
 	for seed in 1 2 3 4 5 6 7 8 9 10; do \

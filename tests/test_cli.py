@@ -299,7 +299,7 @@ def test_info_says_how_much_of_the_savings_is_observed(
     assert (body["program"], body["saving_observed"]) == (NAME, found.share)
     facts = dict(line.split(maxsplit=1) for line in run(capsys, "info", NAME)[1].splitlines())
     assert facts["saving_observed"] == f"{found.share:.1%}"
-    assert facts["all_slow_s"] == f"{body['all_slow_s'] * 1e6:.3f} us"
+    assert facts["all_slow"] == f"{body['all_slow_s'] * 1e6:.3f} us"
     assert facts["accesses"] == str(body["accesses"])
     assert "saving_observed" not in run_json(capsys, "info", TEACHING)
 
@@ -493,9 +493,11 @@ def test_a_command_that_compiles_says_what_is_left_of_it_and_how_to_go_on(
     word: str,
     expected: int,
 ) -> None:
-    output = tmp_path / "p.json"
+    output, writes = tmp_path / "p.json", False
 
     def ended(*arguments: object) -> None:
+        if writes:
+            output.write_text("known")
         os.kill(os.getpid(), ending)
         pytest.fail("the signal does not end it")
 
@@ -504,7 +506,9 @@ def test_a_command_that_compiles_says_what_is_left_of_it_and_how_to_go_on(
     command = ("capture", "mlp", "-o", str(output), "--raw", str(tmp_path))
     kept = "compile results are cached; the same command goes on from there\n"
     assert run(capsys, *command) == (expected, "", f"{word}: {kept}")
-    output.touch()
+    output.write_text("of an earlier command")
+    assert run(capsys, *command) == (expected, "", f"{word}: {kept}")
+    writes = True
     known = f"{output} has what is known so far, and "
     assert run(capsys, *command) == (expected, "", f"{word}: {known}{kept}")
     assert signal.getsignal(signal.SIGTERM) is usual

@@ -39,6 +39,7 @@ from engine.cli import (
 from engine.cli.arguments import RESUMES, refuse_bad_outputs
 from engine.cli.output import EXIT_INTERRUPTED, EXIT_TERMINATED, complain, note
 from engine.errors import EngineError, UsageError
+from engine.files import State, state_of
 
 ABOUT = """\
 Which tensors of a compiled ML program live in fast memory, when, and where. --json prints one JSON
@@ -72,9 +73,10 @@ FAMILIES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    options = argparse.Namespace()
+    options, before = argparse.Namespace(), _output_state(argparse.Namespace())
     try:
         parser().parse_args(arguments, options)
+        before = _output_state(options)
         refuse_bad_outputs(options)
         run: Callable[[argparse.Namespace], int] = options.run
         with _terminated_like_interrupted(options):
@@ -88,10 +90,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return complain(f"{error.filename or 'file'}: {error.strerror or error}")
     except _Terminated:
-        note(f"terminated{_kept(options)}")
+        note(f"terminated{_kept(options, before)}")
         return EXIT_TERMINATED
     except KeyboardInterrupt:
-        note(f"interrupted{_kept(options)}")
+        note(f"interrupted{_kept(options, before)}")
         return EXIT_INTERRUPTED
 
 
@@ -120,12 +122,21 @@ def _resumes(options: argparse.Namespace) -> bool:
     return bool(getattr(options, RESUMES, False))
 
 
-def _kept(options: argparse.Namespace) -> str:
-    """What is left of a command that was ended, and how to go on with it."""
+def _output_state(options: argparse.Namespace) -> State:
+    """What changes when the command's output is written."""
+    path = getattr(options, "output", None)
+    return () if path is None else state_of(path)
+
+
+def _kept(options: argparse.Namespace, before: State) -> str:
+    """What is left of a command that was ended, and how to go on with it.
+
+    `before`: the state of its output when it began.
+    """
     if not _resumes(options):
         return ""
-    output = getattr(options, "output", None)
-    written = f"{output} has what is known so far, and " if output and output.is_file() else ""
+    is_written = _output_state(options) != before
+    written = f"{options.output} has what is known so far, and " if is_written else ""
     return f": {written}compile results are cached; the same command goes on from there"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +80,26 @@ def timing(program: Program, plan: Plan) -> dict[str, Any]:
     return {key: getattr(result, key) for key in keys}
 
 
-def timing_lines(body: dict[str, Any]) -> list[str]:
-    """One line per key; seconds are shown as microseconds."""
-    return [
-        f"{k:12} {v * 1e6:14.3f} us" if k.endswith("_s") else f"{k:12} {v}" for k, v in body.items()
-    ]
+def fact_lines(facts: Mapping[str, Any]) -> list[str]:
+    """One line per fact: seconds (`…_s`) as microseconds, shares in percent.
+
+    >>> print(*fact_lines({"values": 3, "stall_s": 2e-6, "total_s": 1e-4, "read": 1.0}), sep="\\n")
+    values             3
+    stall                2.000 us
+    total              100.000 us
+    read               100.0%
+    """
+    times = {key: f"{v * 1e6:.3f}" for key, v in facts.items() if key.endswith("_s")}
+    width = max(map(len, times.values()), default=0)
+    lines = []
+    for key, value in facts.items():
+        text = f"{value:.1%}" if isinstance(value, float) else str(value)
+        if key in times:
+            text = f"{times[key]:>{width}} us"
+        elif key == "seconds":
+            text = f"{value:.3f} s"
+        lines.append(f"{key.removesuffix('_s'):18} {text}")
+    return lines
 
 
 def show_program(options: argparse.Namespace, program: Program) -> None:
@@ -112,15 +127,8 @@ def show_program(options: argparse.Namespace, program: Program) -> None:
     if share is not None:
         facts["xla_plan_read"] = share
         facts["xla_plan_offsets"] = offsets_of_compiled_plan(program)
-    show(options, facts, [f"{key:18} {_fact_text(key, value)}" for key, value in facts.items()])
+    show(options, facts, fact_lines(facts))
     warn(program)
-
-
-def _fact_text(key: str, value: Any) -> str:
-    """A fact for a person: seconds as microseconds, as everywhere, and shares in percent."""
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value * 1e6:.3f} us" if key.endswith("_s") else f"{value:.1%}"
 
 
 def with_profile(program: Program, path: Path | None) -> Program:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli.arguments import add_command, add_program, load_valid_plan
-from engine.cli.output import EXIT_VIOLATION, show, timing, timing_lines
+from engine.cli.output import EXIT_VIOLATION, fact_lines, show, timing
 from engine.errors import UsageError
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
@@ -58,7 +58,7 @@ def run_simulate(options: argparse.Namespace) -> int:
     """Time a plan, if it is valid."""
     program, plan = load_valid_plan(options)
     body = timing(program, plan)
-    show(options, body, timing_lines(body))
+    show(options, body, fact_lines(body))
     return 0
 
 
@@ -77,7 +77,7 @@ def run_bound(options: argparse.Namespace) -> int:
     body = {"bound_s": bound.bound_s, "method": bound.method, "seconds": bound.seconds}
     if options.method == "mip":
         body |= {"known_s": target_s, "is_optimal": is_optimal(target_s, bound.bound_s)}
-    show(options, body, timing_lines(body))
+    show(options, body, fact_lines(body))
     return 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli.arguments import add_budget, add_command, add_output, add_program
-from engine.cli.output import announcer, note, show, timing, timing_lines
+from engine.cli.output import announcer, fact_lines, note, show, timing
 from engine.errors import UsageError
 from engine.plan.io import load_plan, save_plan
 from engine.program import library
@@ -75,5 +75,5 @@ def run(options: argparse.Namespace) -> int:
         "seconds": plan.notes["seconds"],
         "plan": None if options.output is None else str(options.output),
     }
-    show(options, body, timing_lines(body))
+    show(options, body, fact_lines(body))
     return 0

@@ -250,9 +250,10 @@ def run_verify(options: argparse.Namespace) -> int:
     from engine.compiler.steering.outcome import compile_session
     from engine.compiler.toolchain.target import init_args, read_flags
 
-    fresh = Path(options.program)
-    if fresh.is_file() and fresh.suffix not in (".json", ".gz"):
-        return _verify_names(options, fresh)
+    path = Path(options.program)
+    data = read_bytes(path) if path.is_file() else b""
+    if foreign(data) == EXPORTED:
+        return _verify_names(options, data)
     program = library.resolve(options.program)
     own = read_flags(options.compiler_options)
     answers = stored_answers(program, _answers_folder(options), own, init_args(), note)
@@ -271,25 +272,21 @@ def run_verify(options: argparse.Namespace) -> int:
     return EXIT_VIOLATION if early.unknown_instructions else 0
 
 
-def _verify_names(options: argparse.Namespace, path: Path) -> int:
+def _verify_names(options: argparse.Namespace, exported: bytes) -> int:
     """Say whether a program that `export_program` wrote has the instructions that flags name."""
     from engine.compiler.steering.flags_file import named_instructions
     from engine.compiler.steering.verify import unknown_in
-    from engine.compiler.toolchain.compile import MAX_SOURCE_BYTES
     from engine.compiler.toolchain.results import Answers
     from engine.compiler.toolchain.target import init_args, read_flags
 
-    stablehlo = read_bytes(path, MAX_SOURCE_BYTES)
-    kind = foreign(stablehlo)
+    path = options.program
     flags = None if options.plan is None else _flags_in(read_json(options.plan), options.plan)
-    if kind != EXPORTED:
-        raise UsageError(f"verify: {path} is {kind or 'neither a program file nor an export'}")
     if flags is None:
         raise UsageError(
             f"verify: {path} is checked against a flags file alone; capture it for anything else"
         )
     target = flags.target.with_flags(read_flags(options.compiler_options), init_args())
-    answers = Answers(stablehlo, target, _answers_folder(options), note=note)
+    answers = Answers(exported, target, _answers_folder(options), note=note)
     unknown, count = unknown_in(answers, flags), len(named_instructions(flags))
     lines = [f"{path} has {count - len(unknown)} of the {count} instructions in {options.plan}"]
     body = {"instructions": count, "unknown_instructions": list(unknown)}

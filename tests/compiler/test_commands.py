@@ -189,7 +189,13 @@ def test_a_fresh_export_is_held_against_the_names_in_flags(
     step.write_bytes(b"HloModule x")
     refused(run(*command), "HLO, a compiled program")
     step.write_bytes(b"words")
-    refused(run(*command), "neither a program file nor an export")
+    refused(run(*command), "not JSON")
+    unusual = tmp_path / "step.json"
+    unusual.write_bytes(EXPORT)
+    assert run("verify", unusual, path, "--answers", tmp_path / "answers")[0] == 0
+    program = tmp_path / "step.program"
+    program.write_text("{}")
+    refused(run("verify", program, path), "step.program", "mallocmuzero-program")
 
 
 def test_without_the_compiler_one_line_says_how_to_get_it(
