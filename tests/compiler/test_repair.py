@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.reading.repair import readings, repaired
+from engine.compiler.reading.repair import PACKED_ANEW, best_reading, repaired
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
@@ -102,15 +102,22 @@ def test_of_two_readings_the_fuller_one_counts_and_xlas_own_offsets_if_equal() -
     whole, elsewhere = plan(program, Stay(0, 0, -1, 2)), plan(program, Stay(0, 2048, -1, 2))
     broken = plan(program, Stay(0, 100, -1, 2))
     for own, best in ((elsewhere, elsewhere), (broken, whole)):
-        asked: list[str | None] = []
 
-        def read(buffers: str | None, own: Plan = own, asked: list[str | None] = asked) -> Plan:
-            asked.append(buffers)
+        def read(buffers: str | None, own: Plan = own) -> Plan:
             return whole if buffers is None else own
 
-        chosen, packed = readings(program, read, "buffers", whole.is_fast)
-        assert (chosen.stays, packed.stays) == (best.stays, whole.stays)
-        assert sorted(map(str, asked)) == ["None", "buffers"]
-        asked.clear()
-        assert readings(program, read, None, whole.is_fast) == (packed, packed)
-        assert asked == [None]
+        chosen = best_reading(program, read, "buffers", whole.is_fast)
+        assert chosen.as_read.stays == chosen.valid.stays == best.stays
+        assert chosen.lost == 0.0
+        assert chosen.valid.notes.get("offsets") == (PACKED_ANEW if best is whole else None)
+        assert best_reading(program, read, None, whole.is_fast).valid.stays == whole.stays
+
+
+def test_where_both_readings_lose_xlas_own_offsets_count() -> None:
+    program = two_inputs()
+    broken = plan(program, Stay(0, 100, -1, 2))
+    chosen = best_reading(program, lambda _: broken, "buffers", broken.is_fast)
+    assert chosen.as_read.stays == broken.stays
+    assert chosen.valid.stays == ()
+    assert chosen.lost == 1.0
+    assert "offsets" not in chosen.valid.notes

@@ -33,7 +33,7 @@ from engine.compiler.costs.trust import is_trusted
 from engine.compiler.reading.matching import with_split_sizes
 from engine.compiler.reading.observation import observe
 from engine.compiler.reading.own_compile import device_of, stored_stablehlo
-from engine.compiler.reading.repair import readings
+from engine.compiler.reading.repair import best_reading, reading
 from engine.compiler.reading.writable import with_reached, with_unwritable
 from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.toolchain.libtpu import require_compiler, versions
@@ -299,7 +299,8 @@ def _assembled(
     def read(buffers: str | None) -> Plan:
         return read_own_plan(imported, flow, buffers, scoped)
 
-    plan, packed = readings(program, read, default.buffers, is_fast)
+    own = best_reading(program, read, default.buffers, is_fast)
+    packed = reading(program, read, None, is_fast)
     provenance = {
         **source.facts,
         "hardware": target.hardware,
@@ -307,10 +308,10 @@ def _assembled(
         "versions": versions(),
         "kind": "captured",
         **program.provenance,
-        "xla_plan": plan_to_json(plan),
+        "xla_plan": plan_to_json(own.valid),
         "default_compile": {
             "compute_s": _compute_s(imported, flow),
-            "left_out_without_offsets": packed.notes["left_out_saving_share"],
+            "left_out_without_offsets": packed.lost,
         },
         "stablehlo_gzip_base64": base64.b64encode(
             gzip.compress(source.stablehlo, mtime=0)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from engine.compiler.costs.calibrate import calibrate
 from engine.compiler.reading.matching import match_events, with_split_sizes
 from engine.compiler.reading.observation import observe
-from engine.compiler.reading.repair import readings
+from engine.compiler.reading.repair import best_reading
 from engine.compiler.reading.writable import with_reached, with_unwritable
 from engine.compiler.reading.xla_plan import fast_end, read_plan
 from engine.compiler.toolchain.target import (
@@ -221,8 +221,8 @@ def import_hlo(
         def read(buffers_text: str | None) -> Plan:
             return read_plan(imported, flow, buffers_text, device.scoped_bytes)
 
-        plan, _ = readings(program, read, text, observed.is_fast.tolist())
-        provenance["xla_plan"] = plan_to_json(plan)
+        own = best_reading(program, read, text, observed.is_fast.tolist())
+        provenance["xla_plan"] = plan_to_json(own.valid)
     return replace(program, provenance={**provenance, **program.provenance})
 
 

@@ -8,7 +8,7 @@ to slow memory, and the share of the plan's saving that is lost stands in the pl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from engine.plan.check import check
 from engine.plan.model import BEFORE_START, Plan
@@ -18,38 +18,61 @@ from engine.program.model import Program
 LOST = "left_out_saving_share"
 """The note of a plan that says what share of the saving of XLA's own was lost in reading it."""
 
+TOLERATED_LOSS = 0.005
+"""What may be lost of each of many compiles before it is packed anew, which takes long."""
+
 PACKED_ANEW = "packed anew: more of XLA's plan keeps our rules than at its own offsets"
 """What a plan's notes say of its offsets, where XLA's own are known but others are better."""
 
 
-def readings(
+@dataclass(frozen=True)
+class Reading:
+    """XLA's plan as it was read off a compile, and that plan made valid (`repaired`)."""
+
+    as_read: Plan
+    valid: Plan
+
+    @property
+    def lost(self) -> float:
+        """Share of the saving of XLA's plan that the valid one has not."""
+        return float(self.valid.notes[LOST])
+
+
+def reading(
     program: Program,
     read: Callable[[str | None], Plan],
     buffers: str | None,
     is_fast: Sequence[bool],
-) -> tuple[Plan, Plan]:
-    """The better valid reading of XLA's plan, and the one that is packed anew.
+) -> Reading:
+    """The plan by a buffer assignment, or packed anew without; `is_fast` as for `repaired`."""
+    plan = replace(read(buffers), program_hash=content_hash(program))
+    return Reading(plan, repaired(program, plan, is_fast))
 
-    `read`: a reading by a buffer assignment, or by none. Of two, the one that lost less of the
-    saving is better, and at XLA's own offsets if equal: our scratch is at offset 0; where the
-    memory pass gave it another place, its offsets are no plan of ours, but packed anew the same
-    stays may be. Likewise where XLA lets an instruction write its result over an operand that is no
-    longer needed. `is_fast` as for `repaired`.
+
+def best_reading(
+    program: Program,
+    read: Callable[[str | None], Plan],
+    buffers: str | None,
+    is_fast: Sequence[bool],
+    tolerated: float = 0.0,
+) -> Reading:
+    """The reading that loses the least of the saving; at XLA's own offsets if equal.
+
+    `read`: a plan by a buffer assignment, or by none. Our scratch is at offset 0; where the memory
+    pass gave it another place, its offsets are no plan of ours, but packed anew the same stays may
+    be. Likewise where XLA lets an instruction write its result over an operand that is no longer
+    needed. Packing thousands of stays takes minutes: so it is done only where XLA's own offsets
+    lose more than the share `tolerated`. `is_fast` as for `repaired`.
     """
-
-    def valid(text: str | None) -> Plan:
-        plan = replace(read(text), program_hash=content_hash(program))
-        return repaired(program, plan, is_fast)
-
-    packed = valid(None)
-    if buffers is None:
-        return packed, packed
-    own = valid(buffers)
-    if own.notes[LOST] <= packed.notes[LOST]:
-        return own, packed
-    is_known = "offsets" not in own.notes
-    notes = {**packed.notes, "offsets": PACKED_ANEW} if is_known else packed.notes
-    return replace(packed, notes=notes), packed
+    own = reading(program, read, buffers, is_fast)
+    if buffers is None or own.lost <= tolerated:
+        return own
+    packed = reading(program, read, None, is_fast)
+    if own.lost <= packed.lost:
+        return own
+    is_known = "offsets" not in own.valid.notes
+    notes = {**packed.valid.notes, **({"offsets": PACKED_ANEW} if is_known else {})}
+    return replace(packed, valid=replace(packed.valid, notes=notes))
 
 
 def repaired(program: Program, plan: Plan, is_fast: Sequence[bool]) -> Plan:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from engine.compiler.reading.observation import Observation, observe, stall_cycles
 from engine.compiler.reading.own_compile import device_of, own_compile, refuse_other_region
-from engine.compiler.reading.repair import repaired
+from engine.compiler.reading.repair import TOLERATED_LOSS, best_reading
 from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.memory_log import Refusal
@@ -20,7 +20,6 @@ from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import cycles
 from engine.program.hlo.parse import parse_hlo
-from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.prices import priced_s
 
@@ -92,19 +91,23 @@ class CompileSession:
         flow = Flow(parse_hlo(compiled.hlo.encode(), where), where)
         refuse_other_region(program, compiled)
         scoped = device_of(compiled, program.hardware.name).scoped_bytes
-        plan = read_own_plan(self.imported, flow, compiled.buffers, scoped)
-        plan = replace(plan, program_hash=content_hash(program))
         observation = observe(self.imported, flow)
         total = _total_cycles(flow, given_counts(program)) if compiled.is_full else None
-        valid = repaired(program, plan, observation.is_fast.tolist())
+
+        def read(buffers: str | None) -> Plan:
+            return read_own_plan(self.imported, flow, buffers, scoped)
+
+        own = best_reading(
+            program, read, compiled.buffers, observation.is_fast.tolist(), TOLERATED_LOSS
+        )
         return Outcome(
-            plan=valid,
-            predicted=simulate(program, valid),
+            plan=own.valid,
+            predicted=simulate(program, own.valid),
             observation=observation,
             refused=_refused(self.imported, compiled.refusals),
             names=instruction_names(flow) | instruction_names(self.imported.flow),
             cycles=total,
-            stall_cycles=stall_cycles(self.imported, plan, observation) if total else None,
+            stall_cycles=stall_cycles(self.imported, own.as_read, observation) if total else None,
             seconds=compiled.seconds,
             priced_cycles=priced_s(program) * program.hardware.clock_hz,
         )
