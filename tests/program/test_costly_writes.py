@@ -15,7 +15,7 @@ from engine.game.reference.explain import explain
 from engine.game.reference.game import ReferenceGame
 from engine.hardware.what_if import WhatIf, derive
 from engine.plan.bounds.bound import formulate, lower_bound
-from engine.plan.bounds.traffic import idle_time
+from engine.plan.bounds.shared_rows import idle_time
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program.floors import has_floor, loss_s, worth_s

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from engine.errors import UsageError
 from engine.plan.bounds.branching import Branching
-from engine.plan.bounds.groups import Expression, GroupParts, GroupRows, Kind, Scale, scaled
+from engine.plan.bounds.group_rows import Expression, GroupParts, GroupRows, Kind, Scale, scaled
 from engine.plan.bounds.linear import LinearProgram, LinearSolution
-from engine.plan.bounds.traffic import SharedRows
+from engine.plan.bounds.shared_rows import SharedRows
 from engine.program.floors import has_floor
 from engine.program.model import Program
 from engine.program.provenance import fastest_compile_s
@@ -34,7 +34,7 @@ class Formulation:
     scale: Scale
     linear: LinearProgram
     parts: GroupParts
-    traffic: SharedRows
+    shared: SharedRows
 
     def seconds(self, objective: float) -> float:
         """The latency for which an objective stands."""
@@ -61,8 +61,8 @@ class Formulation:
 
     def memory_price(self, prices: FloatArray) -> FloatArray:
         """Seconds that one more byte is worth, per slot, from the rows' multipliers."""
-        price = prices[self.traffic.capacity]
-        for row, slot, size in self.traffic.packing:
+        price = prices[self.shared.capacity]
+        for row, slot, size in self.shared.packing:
             price[slot] += prices[row] / size
         return price * self.scale.second_s / self.scale.byte
 
@@ -80,12 +80,12 @@ def formulate(program: Program, is_whole: bool = False) -> Formulation | None:
     parts = GroupParts(program, linear, scale)
     for number in worth:
         GroupRows(parts, number).build()
-    traffic = SharedRows(parts, _add_floors(parts), is_whole)
-    traffic.add()
+    shared = SharedRows(parts, _add_floors(parts), is_whole)
+    shared.add()
     for index, terms in parts.served.items():
         for variable, value in terms:
             linear.costs[variable] -= program.touches[index].saving_s / scale.second_s * value
-    return Formulation(program, scale, linear, parts, traffic)
+    return Formulation(program, scale, linear, parts, shared)
 
 
 def _add_floors(parts: GroupParts) -> dict[int, int]:
@@ -213,7 +213,7 @@ def _relaxed(formulation: Formulation, solution: LinearSolution, began: float) -
         method=method if latency_s > all_fast_s else "all-fast",
         seconds=time.perf_counter() - began,
         memory_price=tuple(formulation.memory_price(prices).tolist()),
-        copy_price=tuple(prices[formulation.traffic.idle].tolist()),
+        copy_price=tuple(prices[formulation.shared.idle].tolist()),
         served=tuple(formulation.served(solution.values).tolist()),
         stayed=tuple(formulation.stayed(solution.values).tolist()),
     )

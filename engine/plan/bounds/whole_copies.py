@@ -1,19 +1,19 @@
 """Copies that are followed one by one: each holds the whole of its place while it is under way.
 
-A store (`engine.plan.bounds.traffic`) knows how many bytes of all copies together have arrived, and
-charges each byte for its place from then on; it charges nothing for what is written back. In a plan
-a prefetch holds its whole place from its start, and a write-back until its end. Here every copy has
-bytes of its own, and a variable per slot, 0 or 1 in every plan, that says whether it is **under
-way**: a prefetch from its start to its touch, a write-back from the write to its end.
+A store (`engine.plan.bounds.shared_rows`) knows how many bytes of all copies together have arrived,
+and charges each byte for its place from then on; it charges nothing for what is written back. In a
+plan a prefetch holds its whole place from its start, and a write-back until its end. Here every
+copy has bytes of its own, and a variable per slot, 0 or 1 in every plan, that says whether it is
+**under way**: a prefetch from its start to its touch, a write-back from the write to its end.
 
-- If a prefetch is not under way in a slot, nothing of it has arrived by the slot's end. If a
-  write-back is not under way in a slot, nothing of it is left to do.
-- A prefetch that is not under way in a slot is done by later idle time and by stalls. If the later
-  idle time is too short, stalls do the rest or the copy is under way. The same holds for a
-  write-back and the idle time before the slot.
+- If a prefetch is not under way in a slot, nothing of it has arrived by the slot's end. If a write-
+back is not under way in a slot, nothing of it is left to do. - A prefetch that is not under way in
+a slot is done by later idle time and by stalls. If the later idle time is too short, stalls do the
+rest or the copy is under way. The same holds for a write-back and the idle time before the slot.
 
 A copy is followed in some slots only, next to where it is due or released. Bytes that arrive before
-these slots, or remain after them, are modelled by the shared store (`engine.plan.bounds.traffic`).
+these slots, or remain after them, are modelled by the shared store
+(`engine.plan.bounds.shared_rows`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from engine.plan.bounds.groups import (
+from engine.plan.bounds.group_rows import (
     Choice,
     Expression,
     GroupParts,

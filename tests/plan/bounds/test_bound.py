@@ -16,7 +16,7 @@ from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds import Bound, linear, lower_bound
 from engine.plan.bounds.bound import METHODS
 from engine.plan.bounds.linear import LinearProgram
-from engine.plan.bounds.traffic import idle_envelope
+from engine.plan.bounds.shared_rows import idle_envelope
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.plan.bounds.groups import Expression, GroupParts, Piece, Prefetch, scaled
+from engine.plan.bounds.group_rows import Expression, GroupParts, Piece, Prefetch, scaled
 from engine.plan.bounds.whole_copies import WholeCopies
 from engine.program.model import TOP_LEVEL, Touch
 
