@@ -6,10 +6,11 @@ plan a prefetch holds its whole place from its start, and a write-back until its
 copy has bytes of its own, and a variable per slot, 0 or 1 in every plan, that says whether it is
 **under way**: a prefetch from its start to its touch, a write-back from the write to its end.
 
-- If a prefetch is not under way in a slot, nothing of it has arrived by the slot's end. If a write-
-back is not under way in a slot, nothing of it is left to do. - A prefetch that is not under way in
-a slot is done by later idle time and by stalls. If the later idle time is too short, stalls do the
-rest or the copy is under way. The same holds for a write-back and the idle time before the slot.
+- If a prefetch is not under way in a slot, nothing of it has arrived by the slot's end. If a
+  write-back is not under way in a slot, nothing of it is left to do.
+- A prefetch that is not under way in a slot is done by later idle time and by stalls. If the later
+  idle time is too short, stalls do the rest or the copy is under way. The same holds for a
+  write-back and the idle time before the slot.
 
 A copy is followed in some slots only, next to where it is due or released. Bytes that arrive before
 these slots, or remain after them, are modelled by the shared store
