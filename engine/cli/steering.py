@@ -148,7 +148,7 @@ def _exported(options: argparse.Namespace, program: Program) -> Flags:
     return Flags.of(program, made[number].options, aims(program, plan), notes)
 
 
-def _flags_in(body: Any, path: Path) -> Flags | None:
+def _flags_in(body: Any, path: Path | None) -> Flags | None:
     """The flags in a JSON file; None where it is of another kind, such as a plan."""
     from engine.compiler.steering import flags_file
 
@@ -243,7 +243,8 @@ def run_tune(options: argparse.Namespace) -> int:
 def run_verify(options: argparse.Namespace) -> int:
     """Compile for real; exit 1 where the flags name instructions that the compile does not have.
 
-    The placements of early stops are noted first, since a whole compile takes minutes.
+    The placements of early stops are noted first, since a whole compile takes minutes. The default
+    beside flags is the user's own when they were made, as for `tune`.
     """
     from engine.compiler.reading.own_compile import stored_answers
     from engine.compiler.steering import verify
@@ -255,10 +256,20 @@ def run_verify(options: argparse.Namespace) -> int:
     if foreign(data) == EXPORTED:
         return _verify_names(options, data)
     program = library.resolve(options.program)
-    own = read_flags(options.compiler_options)
-    answers = stored_answers(program, _answers_folder(options), own, init_args(), note)
+    body = None if options.plan is None else read_json(options.plan)
+    flags = _flags_in(body, options.plan)
+    own, args = read_flags(options.compiler_options), init_args()
+    if flags is not None:
+        own, args = {**flags.own_options, **own}, args or flags.target.init_args
+    answers = stored_answers(program, _answers_folder(options), own, args, note)
     default = compile_session(program, answers)
-    request, session = _request(default, options.plan)
+    if flags is not None:
+        request, session = _request_by_flags(default, flags)
+    elif body is not None:
+        request = verify.request_by_plan(default, plan_from_json(body, str(options.plan)), note)
+        session = default
+    else:
+        request, session = verify.DEFAULT, default
     early = verify.early_result(session, request, default)
     share = {"unestimated_share": unestimated_share(program)}
     if options.early:
@@ -294,22 +305,16 @@ def _verify_names(options: argparse.Namespace, exported: bytes) -> int:
     return EXIT_VIOLATION if unknown else 0
 
 
-def _request(default: CompileSession, path: Path | None) -> tuple[Request, CompileSession]:
-    """What to compile for a plan, a flags file, or neither, and the session of which program.
+def _request_by_flags(default: CompileSession, flags: Flags) -> tuple[Request, CompileSession]:
+    """What to compile for flags, and the session of which program.
 
-    Flags may hold options that make another program than `default` has; it is captured then.
+    They may hold options that make another program than `default` has; it is captured then.
     """
     from engine.compiler.steering import verify
     from engine.workflows.program_search import program_under
 
-    if path is None:
-        return verify.DEFAULT, default
-    body = read_json(path)
-    given = _flags_in(body, path)
-    if given is None:
-        return verify.request_by_plan(default, plan_from_json(body, str(path)), note), default
-    request, options = verify.request_by_flags(default.program, given), given.program_options
-    _warn_of_other_program(default.program, given)
+    request, options = verify.request_by_flags(default.program, flags), flags.program_options
+    _warn_of_other_program(default.program, flags)
     if not options:
         return request, default
     return request, program_under(default.program, default.answers, options, note)[0]

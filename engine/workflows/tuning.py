@@ -16,7 +16,7 @@ from engine.compiler.costs.observations import observations_of
 from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.export import Aim, aims
-from engine.compiler.steering.flags_file import INIT_ARGS_NOTE, Flags
+from engine.compiler.steering.flags_file import INIT_ARGS_NOTE, OWN_NOTE, Flags
 from engine.compiler.steering.outcome import CompileSession, compile_session
 from engine.compiler.steering.program_options import ProgramOption
 from engine.compiler.steering.tune import (
@@ -29,7 +29,7 @@ from engine.compiler.steering.tune import (
 )
 from engine.compiler.steering.verify import Verdict, request_by_flags, verify
 from engine.compiler.toolchain.libtpu import versions
-from engine.compiler.toolchain.target import Target, init_args
+from engine.compiler.toolchain.target import Target, init_args, target_of
 from engine.errors import EngineError, UsageError
 from engine.plan.model import Plan
 from engine.program.io import content_hash
@@ -271,19 +271,25 @@ class _Search:
 
         In the user's own program in place of the last one, if that cannot be captured.
         """
+        whole_s = self.own.session.full({}).seconds
         wanted = self._wanted(compiles - self.num_compiles, bool(plans))
-        left = compiles - self.num_compiles - _captures(wanted)
+        while wanted != [None] and _least(wanted) * whole_s > deadline - time.monotonic():
+            dropped = next(one for one in reversed(wanted) if one is not None)
+            self.note(f"no time to capture the program of {dropped.option.title}")
+            self.cut_short.append(f"placement under {dropped.option.title}: 0 of 1")
+            wanted = [one for one in wanted if one is not dropped] or [None]
         for number, one in enumerate(wanted):
-            is_last = number == len(wanted) - 1
+            later = wanted[number + 1 :]
             variant = self.own if one is None else self._captured(one)
-            if variant is None and is_last:
+            if variant is None and not later:
                 variant = self.own
             if variant is None:
                 continue
             now = time.monotonic()
-            until = deadline if is_last else now + BEST_SHARE * (deadline - now)
-            fresh = left if is_last else round(BEST_SHARE * left)
-            left -= fresh
+            spare_s = max(0.0, deadline - now - _captures(later) * whole_s)
+            until = now + BEST_SHARE * spare_s if later else deadline
+            left = max(0, compiles - self.num_compiles - _captures(later))
+            fresh = round(BEST_SHARE * left) if later else left
             self._tune(variant, 1 + fresh, until, plans if variant is self.own else ())
 
     def _wanted(self, left: int, has_plans: bool) -> list[Tried | None]:
@@ -296,7 +302,7 @@ class _Search:
         if has_plans:
             choices = [[*better[:1], None]]
         for wanted in choices:
-            if wanted and len(wanted) + _captures(wanted) <= left:
+            if wanted and _least(wanted) <= left:
                 return wanted
         return [None]
 
@@ -377,12 +383,15 @@ class _Search:
         if trial is not None:
             title = trial.candidate.title
             options |= trial.candidate.options
-            # The trial's plan is of the program with other costs.
-            program = variant.session.program
-            aimed = aims(program, replace(trial.early.plan, program_hash=content_hash(program)))
+            session = variant.session
+            aimed = aims(session.program, session.valid_plan(trial.candidate.options))
         notes: dict[str, Any] = {"title": title, "versions": versions()}
         if target.init_args:
             notes |= {INIT_ARGS_NOTE: target.init_args}
+        captured_with = target_of(self.program).options
+        own = {k: v for k, v in target.options.items() if captured_with.get(k) != v}
+        if own:
+            notes |= {OWN_NOTE: own}
         if variant.option is not None:
             notes |= {"knobs": dict(variant.option.flags)}
         return Flags.of(self.program, options, aimed, notes)
@@ -450,6 +459,11 @@ class _Search:
             tried_program_options=() if self.program_search is None else self.program_search.tried,
             cut_short=tuple(self.cut_short),
         )
+
+
+def _least(wanted: Sequence[Tried | None]) -> int:
+    """Whole compiles to capture these programs, and one in each."""
+    return len(wanted) + _captures(wanted)
 
 
 def _captures(wanted: Sequence[Tried | None]) -> int:

@@ -14,7 +14,7 @@ from engine.compiler.steering.flags_file import Flags, load_flags, save_flags
 from engine.compiler.steering.verify import AimResult, Request, Verdict
 from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.compile import Compiled
-from engine.compiler.toolchain.results import SLOW_OPTIONS
+from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.target import Target
 from engine.errors import CompilerError
 from engine.plan.io import save_plan
@@ -112,6 +112,29 @@ def early_stops(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     monkeypatch.setattr("engine.compiler.steering.outcome.compile_session", CompileSession)
     monkeypatch.setattr("engine.compiler.steering.verify.early_result", early_result)
     return asked
+
+
+def test_the_default_beside_flags_is_the_users_own_when_they_were_made(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    targets: list[Target] = []
+
+    def compile_session(program: object, answers: Answers) -> object:
+        targets.append(answers.target)
+        raise CompilerError("enough")
+
+    monkeypatch.setattr("engine.compiler.steering.outcome.compile_session", compile_session)
+    monkeypatch.delenv("LIBTPU_INIT_ARGS", raising=False)
+    path = tmp_path / "flags.json"
+    program = library.resolve("gptdecode-v5e-b8")
+    notes = {"own_options": {"xla_a": "1"}, "libtpu_init_args": "--xla_b=2"}
+    save_flags(Flags.of(program, {"xla_a": "1", "xla_c": "3"}, notes=notes), path)
+    command = ("verify", "gptdecode-v5e-b8", path, "--answers", tmp_path)
+    refused(run(*command), "enough")
+    assert (targets[-1].options, targets[-1].init_args) == ({"xla_a": "1"}, "--xla_b=2")
+    monkeypatch.setenv("LIBTPU_INIT_ARGS", "--xla_b=4")
+    refused(run(*command, "--compiler-options", "xla_a=5"), "enough")
+    assert (targets[-1].options, targets[-1].init_args) == ({"xla_a": "5"}, "--xla_b=4")
 
 
 def test_flags_of_another_program_are_compiled_with_a_warning_and_of_another_chip_refused(

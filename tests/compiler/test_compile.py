@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from engine.compiler.toolchain import child as child_module
 from engine.compiler.toolchain import compile as compiling
 from engine.compiler.toolchain.child import REFUSAL, REFUSED
 from engine.compiler.toolchain.compile import compile_early, compile_full
@@ -54,17 +56,39 @@ def test_an_abort_is_an_error_that_names_the_options(
     assert str(error.value) == f"the compiler aborted {told} with the options xla_some_knob=7"
 
 
-def test_want_of_memory_is_no_answer_of_the_compiler(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("want", ["std::bad_alloc", "No space left on device", "MemoryError"])
+def test_want_of_memory_or_disk_is_no_answer_of_the_compiler(
+    want: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     child = child_that(
         tmp_path,
-        'print("terminate called: what():  std::bad_alloc", file=sys.stderr, flush=True)',
+        f'print("terminate called: what():  {want}", file=sys.stderr, flush=True)',
         "os.abort()",
     )
     monkeypatch.setattr(compiling, "CHILD", child)
-    with pytest.raises(CompileInterruptedError, match="memory"):
+    with pytest.raises(CompileInterruptedError, match=rf"too little .* \({want}\); free some"):
         compile_full(b"any", V5E)
+
+
+@pytest.mark.parametrize("kind", [MemoryError, OSError])
+def test_want_in_the_child_itself_is_no_refusal(
+    kind: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wanting(*given: object) -> str:
+        raise kind
+
+    monkeypatch.setattr(child_module, "end_with_parent", lambda: None)
+    monkeypatch.setattr(child_module.resource, "setrlimit", lambda *given: None)
+    monkeypatch.setattr(
+        child_module.libtpu, "exported_module", lambda data: SimpleNamespace(name="m")
+    )
+    monkeypatch.setattr(child_module.libtpu, "module_problem", lambda module: "")
+    monkeypatch.setattr(child_module.libtpu, "compile_module", wanting)
+    (tmp_path / "request.json").write_text('{"hardware": "tpu-v5e", "topology": "", "options": {}}')
+    (tmp_path / "stablehlo").write_bytes(b"")
+    with pytest.raises(kind):
+        child_module.main(tmp_path)
+    assert not (tmp_path / REFUSAL).exists()
 
 
 def test_all_lines_of_a_refusal_are_kept_in_one(

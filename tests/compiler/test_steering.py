@@ -18,7 +18,7 @@ from engine.compiler.steering.export import SORT_ORDER, exports, instruction_pat
 from engine.compiler.steering.flags_file import Flags, save_flags
 from engine.compiler.steering.outcome import CompileSession, compile_session, unknown_names
 from engine.compiler.steering.verify import aim_results, request_by_flags, verify
-from engine.compiler.toolchain.results import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
+from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.target import Target
 from engine.hardware.presets import find_device
 from engine.plan.check import check
@@ -73,10 +73,10 @@ def fast_values(program: Program, is_fast: tuple[bool, ...]) -> set[str]:
 
 def test_a_named_value_moves_and_another_gives_way(session: CompileSession) -> None:
     default, steered = session.early({}), session.early(STEERED)
-    for outcome in (default, steered):
-        assert check(session.program, outcome.plan) is None
-    before = fast_values(session.program, default.plan.is_fast)
-    after = fast_values(session.program, steered.plan.is_fast)
+    for options in ({}, STEERED):
+        assert check(session.program, session.valid_plan(options)) is None
+    before = fast_values(session.program, default.as_read.is_fast)
+    after = fast_values(session.program, steered.as_read.is_fast)
     assert TARGET not in before
     assert TARGET in after
     assert len(before) == len(after) == 2
@@ -90,7 +90,7 @@ def test_a_made_up_name_is_reported(session: CompileSession) -> None:
     options = {SORT_ORDER: sort_rules([TARGET, "fusion.99999{1}"])}
     outcome = session.early(options)
     assert unknown_names(instruction_patterns(options), outcome.names) == ("fusion[.]99999",)
-    assert TARGET in fast_values(session.program, outcome.plan.is_fast)
+    assert TARGET in fast_values(session.program, outcome.as_read.is_fast)
     # Every instruction of the program can be named, also one that the pass replaces.
     names = tuple(instruction.name for instruction in session.program.instructions)
     assert unknown_names(names, outcome.names) == ()
@@ -120,10 +120,15 @@ LOST_AT_OWN_OFFSETS = ("earlyexit-v5e-b48", "gatedkernel-v6e-b32", "modalities-v
 )
 def test_a_compile_is_read_as_wholly_as_when_it_was_captured(name: str) -> None:
     program = library.load_sample(name)
-    default = compile_session(program, stored_answers(program, None)).early(DEFAULT_OPTIONS)
-    captured = plan_from_json(program.provenance["xla_plan"], name)
-    assert default.plan.notes[LOST] == captured.notes[LOST] == 0.0
-    assert default.predicted.latency_s == pytest.approx(simulate(program, captured).latency_s)
+    session = compile_session(program, stored_answers(program, None))
+    default, captured = session.early({}), plan_from_json(program.provenance["xla_plan"], name)
+    plan = session.valid_plan({})
+    assert check(program, plan) is None
+    assert plan.notes[LOST] == captured.notes[LOST] == 0.0
+    assert simulate(program, plan).latency_s == simulate(program, captured).latency_s
+    # What is predicted is what was placed, valid or not.
+    assert default.as_read.is_fast == plan.is_fast
+    assert default.predicted.compute_s == pytest.approx(simulate(program, plan).compute_s)
 
 
 @pytest.mark.nightly

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,19 @@ from engine.cli import main
 from engine.compiler.toolchain import compile as compiling
 from engine.compiler.toolchain.compile import Compiled, compile_early, compile_full
 from engine.compiler.toolchain.overflow import Allocation, parse_overflow
+from engine.compiler.toolchain.results import Answers
 from engine.compiler.toolchain.target import (
     GENERATIONS,
     Target,
+    canonical_topology,
     flags_in,
     read_flags,
     target_facts,
+    target_of,
     topology_name,
 )
 from engine.errors import CompilerError, OutOfMemoryError, UnknownNameError, UsageError
+from engine.program import library
 from tests.compiler.exported import small
 from tests.compiler.test_compile import child_that
 from tests.program.hlo.modules import module
@@ -65,6 +70,41 @@ def test_a_topology_that_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(kind):
         topology_name(Target("tpu-v5e", topology), devices)
+
+
+@pytest.mark.parametrize(
+    ("hardware", "topology", "devices", "name"),
+    [
+        ("tpu-v5e", "", 4, ""),
+        ("tpu-v5e", "v5e:2x2", 4, ""),
+        ("tpu-v5e", "4", 4, ""),
+        ("tpu-v5e", "2x4", 4, "v5e:2x4"),
+        ("tpu-v5e", "8", 4, "v5e:2x4"),
+        ("tpu-v5e", "v5e:2x4", 8, ""),
+        ("tpu-v5e", "nowhere", 4, "nowhere"),
+        ("unknown", "2x2", 1, "2x2"),
+    ],
+)
+def test_all_names_of_a_topology_are_one(
+    hardware: str, topology: str, devices: int, name: str
+) -> None:
+    assert canonical_topology(Target(hardware, topology), devices) == name
+
+
+def test_a_captured_program_is_compiled_as_it_was_captured() -> None:
+    """So what its capture compiled is found again."""
+    program = library.load_sample("fsdp-v5e-b16384-train")
+    assert program.provenance["topology"] == "v5e:2x2"
+    stored, given = (Answers(b"", t, None) for t in (target_of(program), Target("tpu-v5e", "")))
+    given.target = replace(given.target, options=stored.target.options)
+    assert stored._key({}, True) == given._key({}, True)
+    eight = {**program.provenance, "topology": "v5e:2x4", "devices": 8}
+    assert target_of(replace(program, provenance=eight)).topology == ""
+    given.target = replace(given.target, topology="2x4")
+    other = given._key({}, True)
+    assert other != stored._key({}, True)
+    given.target = replace(given.target, topology="v5e:2x4")
+    assert other == given._key({}, True)
 
 
 def test_shapes_grow() -> None:

@@ -34,7 +34,7 @@ from engine.compiler.steering.outcome import Outcome
 from engine.compiler.steering.program_options import ProgramOption
 from engine.compiler.steering.tune import TuneLog, Tuning, captured_trials
 from engine.compiler.toolchain.target import Target
-from engine.errors import CompilerError, ProgramFormatError, UsageError
+from engine.errors import CompileInterruptedError, CompilerError, ProgramFormatError, UsageError
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -100,10 +100,13 @@ class FakeSession:
             self.answers.full.append(key(options))
         return self._outcome(options, self.cycles(options) if options else self.default_cycles)
 
+    def valid_plan(self, options: Mapping[str, str]) -> Plan:
+        return replace(self.plan, program_hash=content_hash(self.program))
+
     def _outcome(self, options: Mapping[str, str], cycles: float | None) -> Outcome:
         pattern = np.frombuffer(key(options).encode(), dtype=np.uint8) % 2 == 0
         return Outcome(
-            plan=replace(self.plan, program_hash=content_hash(self.program)),
+            as_read=replace(self.plan, program_hash=content_hash(self.program)),
             predicted=simulate(self.program, self.plan),
             observation=Observation(np.zeros(1), pattern),
             refused={},
@@ -211,6 +214,104 @@ def test_a_killed_run_goes_on(program: Program, plan: Plan, tmp_path: Path) -> N
     run = tuning(again, plan, log=TuneLog(path), compiles=5)
     run.run()
     assert len(again.asked) == 1
+
+
+def test_a_plan_of_the_users_is_compiled_though_earlier_runs_used_up_the_compiles(
+    program: Program, plan: Plan, tmp_path: Path
+) -> None:
+    answers, path, told = FakeAnswers(), tmp_path / "log.json", list[str]()
+    first = FakeSession(program, plan, answers, lambda _: 950.0)
+    tuning(first, plan, log=TuneLog(path), compiles=4).run()
+    again = FakeSession(program, plan, answers, lambda _: 940.0)
+    mine = solve("density", program, Budget(1.0, 0))
+    again_given: dict[str, Any] = {"log": TuneLog(path), "compiles": 4, "note": told.append}
+    run = tuning(again, plan, plans=[mine], **again_given)
+    run.run()
+    asked = [key(c.options) for c in exported_candidates(program, mine, range(4))]
+    assert len(again.asked) == 1 and again.asked[0] in asked
+    assert any("earlier runs made the 4 whole compiles; --compiles 7 goes on" in t for t in told)
+
+
+def test_fewer_compiles_than_before_take_the_best_of_all_that_is_cached(
+    program: Program, plan: Plan, tmp_path: Path
+) -> None:
+    costs = iter([1100.0, 990.0, 950.0, 970.0, 980.0])
+    known: dict[str, float] = {}
+    answers, path = FakeAnswers(), tmp_path / "log.json"
+    session = FakeSession(
+        program, plan, answers, lambda o: known.get(key(o)) or known.setdefault(key(o), next(costs))
+    )
+    first = tuning(session, plan, log=TuneLog(path), compiles=6)
+    first.run()
+    log = TuneLog(path)
+    log.candidates.reverse()
+    again = tuning(session, plan, log=log, compiles=2, deadline=time.monotonic() - 1)
+    again.run()
+    assert first.best is not None and again.best is not None
+    assert again.best.candidate.options == first.best.candidate.options
+    assert len(session.asked) == 6
+
+
+class PlacesAlike(FakeSession):
+    """Options without rules place as the default does."""
+
+    def _outcome(self, options: Mapping[str, str], cycles: float | None) -> Outcome:
+        made = super()._outcome(options if SORT_ORDER in options else {}, cycles)
+        return replace(made, cycles=cycles)
+
+
+def test_what_places_as_the_default_does_is_not_compiled_whole(
+    program: Program, plan: Plan
+) -> None:
+    session = PlacesAlike(program, plan, FakeAnswers(), lambda _: 950.0)
+    run = tuning(session, plan, compiles=6)
+    run.run()
+    asked = [trial.candidate.options for trial in run.trials if trial.full is not None]
+    assert len(asked) == 5
+    assert all(SORT_ORDER in options for options in asked)
+
+
+def test_what_is_compiled_counts_as_compiled_and_not_as_predicted(
+    program: Program, plan: Plan
+) -> None:
+    """All are predicted alike; variations come of the export that was compiled best."""
+    exports = exported_candidates(program, plan, [0])
+    best = key(exports[1].options)
+    session = FakeSession(
+        program, plan, FakeAnswers(), lambda o: 900.0 if key(o) == best else 1200.0
+    )
+    run = tuning(session, plan, compiles=9)
+    run.default = session.full({})
+    assert len(run._try(exports)) == len(exports) > 2
+    for trial in list(run.trials):
+        run._compile(trial)
+    predicted = [1010 * run.predicted_s(trial) / run._default_s for trial in run.trials]
+    assert predicted == pytest.approx([910 if t is run.best else 1210 for t in run.trials])
+    run._try_varied()
+    assert all(t.candidate.title.endswith(exports[1].title) for t in run.trials[len(exports) :])
+
+
+def test_what_could_not_be_compiled_is_not_asked_for_again_in_the_run(
+    program: Program, plan: Plan
+) -> None:
+    """An interrupted compile is no answer that is kept."""
+    asked: list[str] = []
+
+    class Interrupted(FakeSession):
+        def full(self, options: Mapping[str, str]) -> Outcome:
+            if not options:
+                return super().full(options)
+            asked.append(key(options))
+            raise CompileInterruptedError("the compiler was killed")
+
+    run = tuning(Interrupted(program, plan, FakeAnswers(), lambda _: 900.0), plan, compiles=4)
+    exports = exported_candidates(program, plan, range(4))
+    for _ in range(2 * len(exports)):
+        run.default = run.session.full({})
+        run._begin_round()
+        run._try(exports)
+        run._compile_best()
+    assert len(asked) == len(set(asked)) == len(exports)
 
 
 def test_the_baseline_has_no_plans(program: Program, plan: Plan) -> None:
@@ -734,6 +835,39 @@ def test_a_baseline_for_which_time_runs_out_is_told(
     assert resumed.cut_short[-1] == "baseline: 5 of 6"
 
 
+@pytest.mark.parametrize(("left_s", "left_out"), [(820.0, 0), (700.0, 1), (250.0, 2)])
+def test_a_capture_that_leaves_no_time_for_placement_is_left_out(
+    slow_search: FakeSearch,
+    tmp_path: Path,
+    clock: SimpleNamespace,
+    monkeypatch: pytest.MonkeyPatch,
+    left_s: float,
+    left_out: int,
+) -> None:
+    """Two captures, of two whole compiles each, and one placement in each take 780 s."""
+
+    def search(*given: Any, **more: Any) -> ProgramSearch:
+        clock.seconds = 1200.0 - left_s
+        return slow_search.search(*given, **more)
+
+    def captured(*given: Any) -> tuple[Any, list[Any]]:
+        clock.seconds += 2 * 130.0
+        session, seen = slow_search.program_under(*given)
+        session.answers.full.append("[]")
+        return session, seen
+
+    monkeypatch.setattr(tuned_module, "search_program_options", search)
+    monkeypatch.setattr(tuned_module, "program_under", captured)
+    tuned = slow_search.tuned(tmp_path, seconds=1200, has_baseline=False)
+    told = [text for text in tuned.cut_short if text.startswith("placement under")]
+    titles = ["placement under xla_y=1: 0 of 1", "placement under xla_x=1: 0 of 1"]
+    assert told == titles[:left_out]
+    placed = [bool(session.asked) for session in slow_search.under.values()]
+    assert placed == [number < 2 - left_out for number in range(2)]
+    assert (len(slow_search.usual.asked) > 1) == (left_out == 2)
+    assert clock.seconds < 1200 + 130 + 25
+
+
 def test_program_options_for_which_time_runs_out_are_told(
     option_search: FakeSearch, tmp_path: Path
 ) -> None:
@@ -789,7 +923,7 @@ def test_flags_of_the_user_stand_in_the_answer(
         has_program_options=False,
         has_baseline=False,
     )
-    assert tuned.flags.compiler_options == {"xla_mine": "7"}
+    assert tuned.flags.compiler_options == tuned.flags.own_options == {"xla_mine": "7"}
 
 
 def test_measured_prices_hold_for_no_other_program(

@@ -14,7 +14,7 @@ from typing import Any
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.export import exports
 from engine.compiler.steering.instruction_cycles import instruction_cycles
-from engine.compiler.steering.outcome import CompileSession, Outcome, compile_session
+from engine.compiler.steering.outcome import CompileSession, compile_session
 from engine.compiler.steering.verify import Verdict, request_by_plan
 from engine.compiler.steering.verify import verify as compiled
 from engine.compiler.toolchain.libtpu import require_compiler, use_cpu_here
@@ -95,7 +95,8 @@ def _facts(
     The session has both compiles already.
     """
     default, ours = session.full(DEFAULT_OPTIONS), session.full(verdict.compiler_options)
-    save_plan(_realised(ours, verdict), folder / PLAN)
+    realised = session.valid_plan(verdict.compiler_options)
+    save_plan(_realised(realised, verdict), folder / PLAN)
     rows = instruction_cycles(session.program, default.observation, ours.observation)
     return {
         "verdict": verdict.to_json(),
@@ -104,13 +105,13 @@ def _facts(
     }
 
 
-def _realised(outcome: Outcome, verdict: Verdict) -> Plan:
+def _realised(plan: Plan, verdict: Verdict) -> Plan:
     notes = {
-        **outcome.plan.notes,
+        **plan.notes,
         "title": verdict.title,
         "compiled_cycles": verdict.ours_total_cycles,
     }
-    return replace(outcome.plan, solver=COMPILED, notes=notes)
+    return replace(plan, solver=COMPILED, notes=notes)
 
 
 def _noted(progress: Progress) -> Callable[[str], None]:

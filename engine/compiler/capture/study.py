@@ -32,7 +32,6 @@ from engine.compiler.costs.observations import Compile, Observations, structure_
 from engine.compiler.costs.trust import left_out, others
 from engine.compiler.reading.observation import Observation, observe, stall_cycles, total_text
 from engine.compiler.reading.own_compile import own_compile
-from engine.compiler.reading.repair import TOLERATED_LOSS, best_reading
 from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.steering.export import INEFFICIENT_RATIO, PASS_OPTIONS, exports
 from engine.compiler.toolchain.libtpu import versions
@@ -208,18 +207,12 @@ class Study:
     ) -> float | None:
         """Cycles in which the compile waits for its copies; None where they cannot be read."""
         region = min((i.reserved_bytes for i in self.program.instructions), default=0)
-
-        def read(text: str | None) -> Plan:
-            return read_own_plan(self.imported, flow, text, region)
-
         try:
-            own = best_reading(
-                program, read, buffers or None, seen.is_fast.tolist(), TOLERATED_LOSS
-            )
+            plan = read_own_plan(self.imported, flow, buffers or None, region)
         except ProgramFormatError as error:
             self.note(f"{self.program.name}: its copies cannot be read ({error})")
             return None
-        return stall_cycles(replace(self.imported, program=program), own.as_read, seen)
+        return stall_cycles(replace(self.imported, program=program), plan, seen)
 
     def _fit(self, compiles: Sequence[Compile] | None = None) -> Fit:
         """The costs fitted to these compiles; to all so far, where `compiles` is None."""

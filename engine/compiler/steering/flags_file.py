@@ -27,6 +27,9 @@ VERSION = 1
 INIT_ARGS_NOTE = "libtpu_init_args"
 """The note that holds what was in the user's environment when the options were made."""
 
+OWN_NOTE = "own_options"
+"""The note that holds options of the user's, beyond those that the program was captured with."""
+
 TOPOLOGY_NOTE = "topology"
 """The note that holds the topology of a program of a mesh."""
 
@@ -77,6 +80,14 @@ class Flags:
         The others only steer placement.
         """
         noted = self.notes.get("knobs")
+        if not isinstance(noted, Mapping):
+            return {}
+        return {k: v for k, v in self.compiler_options.items() if noted.get(k) == v}
+
+    @property
+    def own_options(self) -> dict[str, str]:
+        """The user's own options among these, which the default has too."""
+        noted = self.notes.get(OWN_NOTE)
         if not isinstance(noted, Mapping):
             return {}
         return {k: v for k, v in self.compiler_options.items() if noted.get(k) == v}

@@ -1,10 +1,12 @@
-"""The outcome of one compile of a program: the plan that it realised, its cycles and stalls."""
+"""The outcome of one compile of a program: what it placed, its cycles and stalls."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from engine.compiler.reading.observation import Observation, observe, stall_cycles
 from engine.compiler.reading.own_compile import device_of, own_compile, refuse_other_region
@@ -20,6 +22,7 @@ from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import cycles
 from engine.program.hlo.parse import parse_hlo
+from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.prices import priced_s
 
@@ -28,8 +31,8 @@ from engine.program.prices import priced_s
 class Outcome:
     """One compile, read as a plan of the program.
 
-    `plan` is valid under the rules of `docs/model.md`. Repairing it may drop accesses; its notes
-    say what share of the saving was lost. `predicted`: simulated with the program's costs.
+    `as_read`: what was fast and when it was copied, whether or not that keeps our rules
+    (`CompileSession.valid_plan` does). `predicted`: that, simulated with the program's costs.
     `cycles`, `stall_cycles`: the compiler's own total, loops multiplied out, and the stalls of its
     copies under its own cycles; both None after an early stop. `priced_cycles`: what the program's
     prices come to, for which the compiler states none. `observation`: its cycles per instruction
@@ -38,7 +41,7 @@ class Outcome:
     it.
     """
 
-    plan: Plan
+    as_read: Plan
     predicted: Simulation
     observation: Observation
     refused: Mapping[int, str]
@@ -82,35 +85,51 @@ class CompileSession:
         """Compile in full (minutes unless cached). Raises CompilerError."""
         return self._outcome(self.answers.full(options))
 
+    def valid_plan(self, options: Mapping[str, str]) -> Plan:
+        """The placements under `options` as a plan that keeps the rules of `docs/model.md`.
+
+        Packed anew where that keeps more of it; its notes say what share of the saving was lost.
+        Raises CompilerError.
+        """
+        compiled = self.answers.early(options)
+        _, observation, read = self._read(compiled)
+        fast = observation.is_fast.tolist()
+        return best_reading(self.program, read, compiled.buffers, fast, TOLERATED_LOSS).valid
+
     def with_costs(self, program: Program) -> CompileSession:
         """This session for the program with other costs."""
         return replace(self, imported=replace(self.imported, program=program))
 
     def _outcome(self, compiled: Compiled) -> Outcome:
-        program, where = self.program, f"{self.program.name}, compiled"
-        flow = Flow(parse_hlo(compiled.hlo.encode(), where), where)
-        refuse_other_region(program, compiled)
-        scoped = device_of(compiled, program.hardware.name).scoped_bytes
-        observation = observe(self.imported, flow)
+        program = self.program
+        flow, observation, read = self._read(compiled)
         total = _total_cycles(flow, given_counts(program)) if compiled.is_full else None
-
-        def read(buffers: str | None) -> Plan:
-            return read_own_plan(self.imported, flow, buffers, scoped)
-
-        own = best_reading(
-            program, read, compiled.buffers, observation.is_fast.tolist(), TOLERATED_LOSS
-        )
+        plan = read(compiled.buffers)
+        is_fast = np.array(plan.is_fast) | observation.is_fast
+        as_read = replace(plan, program_hash=content_hash(program), is_fast=tuple(is_fast.tolist()))
         return Outcome(
-            plan=own.valid,
-            predicted=simulate(program, own.valid),
+            as_read=as_read,
+            predicted=simulate(program, as_read),
             observation=observation,
             refused=_refused(self.imported, compiled.refusals),
             names=instruction_names(flow) | instruction_names(self.imported.flow),
             cycles=total,
-            stall_cycles=stall_cycles(self.imported, own.as_read, observation) if total else None,
+            stall_cycles=stall_cycles(self.imported, as_read, observation) if total else None,
             seconds=compiled.seconds,
             priced_cycles=priced_s(program) * program.hardware.clock_hz,
         )
+
+    def _read(self, compiled: Compiled) -> tuple[Flow, Observation, Callable[[str | None], Plan]]:
+        """The compile's flow, what it tells, and a function that reads its plan by offsets."""
+        program, where = self.program, f"{self.program.name}, compiled"
+        flow = Flow(parse_hlo(compiled.hlo.encode(), where), where)
+        refuse_other_region(program, compiled)
+        scoped = device_of(compiled, program.hardware.name).scoped_bytes
+
+        def read(buffers: str | None) -> Plan:
+            return read_own_plan(self.imported, flow, buffers, scoped)
+
+        return flow, observe(self.imported, flow), read
 
 
 def compile_session(program: Program, answers: Answers) -> CompileSession:

@@ -108,7 +108,7 @@ class Trial:
     @property
     def pattern(self) -> bytes:
         """A key that is equal for candidates that place alike."""
-        return self.early.observation.is_fast.tobytes() + repr(self.early.plan.copies).encode()
+        return _pattern(self.early)
 
 
 def captured_trials(session: CompileSession, log: TuneLog) -> list[Trial]:
@@ -132,7 +132,11 @@ def captured_trials(session: CompileSession, log: TuneLog) -> list[Trial]:
 
 @dataclass
 class Tuning:
-    """One run: what it is given, then its state."""
+    """One run: what it is given, then its state.
+
+    Whole compiles of the log's candidates that are cached are all taken, whatever `compiles` says;
+    they count as this run's.
+    """
 
     session: CompileSession
     compiles: int
@@ -159,8 +163,12 @@ class Tuning:
     default: Outcome | None = field(default=None, init=False)
     num_random: int = field(default=0, init=False)
     num_varied: int = field(default=0, init=False)
+    num_fresh: int = field(default=0, init=False)
+    """Whole compiles of this run, those that were cached left out."""
     exploring_ends: float = field(default=math.inf, init=False)
     """When the early stops of this round end."""
+    refused: set[str] = field(default_factory=set, init=False)
+    """Keys of candidates that could not be compiled, for whatever reason: no more in this run."""
     ran_out: bool = field(default=False, init=False)
     """Whether the seconds were used up before the compiles."""
 
@@ -168,21 +176,24 @@ class Tuning:
         """Try until the compiles or the seconds are used up; goes on with what the log holds.
 
         Even if time is short, at least one candidate is compiled in full: the most promising one,
-        unless one that beats the default already was.
+        unless one that beats the default already was. So is one export of the `plans`, where
+        earlier runs have used up the compiles.
         """
         program = self.session.program
         self.default = self.session.full({})
         self.note(f"default: {total_in_words(self.default)}")
         self.trials += self.captured
         self._correct()
+        logged = [c for c in self.log.candidates if self.is_planning or c.origin != EXPORT]
+        self._finish_known(logged)
         self._begin_round()
-        self._try([c for c in self.log.candidates if self.is_planning or c.origin != EXPORT])
-        self._finish_known()
+        self._try(logged)
         self._try(pass_option_candidates())
+        asked: list[Trial] = []
         if self.is_planning:
             has_exports = any(t.candidate.origin == EXPORT for t in self.trials)
             for plan in self.plans:
-                self._try_exports(program, plan)
+                asked += self._try_exports(program, plan)
             if not has_exports:
                 self._plan_again()
         while not self.is_over:
@@ -195,7 +206,7 @@ class Tuning:
             progress = self._compile_best()
             if not progress and len(self.trials) == before:
                 break
-        self._compile_after_all()
+        self._compile_after_all(asked)
         self.ran_out = self.num_compiles < self.compiles and time.monotonic() >= self.deadline
 
     @property
@@ -217,8 +228,16 @@ class Tuning:
         return best if best is not None and total(best.full) < total(self.default) else None
 
     def predicted_s(self, trial: Trial) -> float:
-        """Simulated seconds of a trial's placements with the costs as they are now."""
-        return simulate(self.session.program, trial.early.plan).latency_s
+        """Seconds of a trial's placements: as compiled, beside the default's, where that is known.
+
+        Else simulated with the costs as they are now.
+        """
+        if trial.full is not None:
+            return self._default_s * total(trial.full) / total(self.default)
+        return self._simulated_s(trial.early)
+
+    def _simulated_s(self, outcome: Outcome) -> float:
+        return simulate(self.session.program, outcome.as_read).latency_s
 
     def _solver_seconds(self) -> float:
         left = self.deadline - time.monotonic()
@@ -234,8 +253,20 @@ class Tuning:
         before = self.deadline - self.default.seconds - time.monotonic()
         self.exploring_ends = time.monotonic() + min(share, max(before, share / 2))
 
-    def _compile_after_all(self) -> None:
-        """Compile the most promising candidate whole, where none was or none beat the default."""
+    def _compile_after_all(self, asked: Sequence[Trial]) -> None:
+        """Compile the most promising candidate whole, where none was or none beat the default.
+
+        `asked`: exports of the user's plans. Where all compiles are of earlier runs, the best of
+        these is compiled all the same.
+        """
+        if self.num_compiles >= self.compiles and self.num_fresh == 0:
+            self.note(
+                f"earlier runs made the {self.num_compiles} whole compiles;"
+                f" --compiles {self.num_compiles + PER_ROUND} goes on"
+            )
+            if asked and all(trial.full is None for trial in asked):
+                self._compile(min(asked, key=self.predicted_s))
+            return
         is_done = self.best is not None and self.num_compiles > 1
         if is_done or self.num_compiles >= self.compiles:
             return
@@ -245,9 +276,13 @@ class Tuning:
                 self.note("the time is over; the candidate that promises most is compiled whole")
             self._compile(chosen[0])
 
-    def _try(self, candidates: Sequence[Steering]) -> None:
-        """Stop each candidate early, unless it is known, until this round's time is over."""
-        known = {_key(trial.candidate) for trial in self.trials}
+    def _try(self, candidates: Sequence[Steering]) -> list[Trial]:
+        """Stop each candidate early, unless it is known, until this round's time is over.
+
+        Returns the new trials.
+        """
+        known = {_key(trial.candidate) for trial in self.trials} | self.refused
+        before = len(self.trials)
         for candidate in candidates:
             key = _key(candidate)
             if time.monotonic() >= self.exploring_ends or key in known:
@@ -258,6 +293,7 @@ class Tuning:
                 early = self.session.early(candidate.options)
             except CompilerError as error:
                 self.note(f"{candidate.title}: {error}")
+                self.refused.add(key)
                 continue
             trial = Trial(candidate, early)
             self.trials.append(trial)
@@ -265,12 +301,13 @@ class Tuning:
             self.note(
                 f"candidate {len(self.trials)}: {candidate.title}: predicted improvement {gain:.2%}"
             )
+        return self.trials[before:]
 
     @property
     def _default_s(self) -> float:
         """Simulated seconds of the default's placements with the costs as they are now."""
         assert self.default is not None
-        return simulate(self.session.program, self.default.plan).latency_s
+        return self._simulated_s(self.default)
 
     def _try_random(self) -> None:
         """Try random rules that are new; a resumed run knows those of its log."""
@@ -293,12 +330,11 @@ class Tuning:
             self.num_varied = numbers.stop
             self._try([vary(best, self.seed, number) for number in numbers])
 
-    def _finish_known(self) -> None:
-        """Take up whole compiles that an earlier run has paid for."""
-        for trial in [t for t in self.trials if t.full is None]:
-            options = trial.candidate.options
-            if self.num_compiles < self.compiles and self.session.answers.has_full(options):
-                self._compile(trial)
+    def _finish_known(self, logged: Sequence[Steering]) -> None:
+        """Take up the whole compiles that earlier runs have paid for: they cost no time."""
+        paid = [c for c in logged if self.session.answers.has_full(c.options)]
+        for trial in self._try(paid):
+            self._compile(trial)
         self._correct()
 
     def _compile_best(self) -> bool:
@@ -316,7 +352,8 @@ class Tuning:
 
     def _promising(self) -> list[Trial]:
         whole = [t for t in self.trials if t.full is not None]
-        shown = {t.pattern for t in whole}
+        assert self.default is not None
+        shown = {_pattern(self.default), *(t.pattern for t in whole)}
         left = [t for t in self.trials if t.full is None and t.pattern not in shown]
         left.sort(key=self.predicted_s)
         reached = min([self._default_s, *(self.predicted_s(t) for t in whole)])
@@ -331,12 +368,14 @@ class Tuning:
         return chosen or left[:1]
 
     def _compile(self, trial: Trial) -> None:
-        title = trial.candidate.title
+        title, options = trial.candidate.title, trial.candidate.options
+        self.num_fresh += not self.session.answers.has_full(options)
         try:
-            trial.full = self.session.full(trial.candidate.options)
+            trial.full = self.session.full(options)
         except CompilerError as error:
             self.note(f"{title}: {error}")
             self.trials.remove(trial)
+            self.refused.add(_key(trial.candidate))
             return
         best = min([total(self.default), *(total(t.full) for t in self.trials if t.full)])
         gain = 1.0 - total(trial.full) / total(self.default)
@@ -363,17 +402,18 @@ class Tuning:
         for number in range(PLANS_PER_ROUND):
             if time.monotonic() >= self.exploring_ends:
                 return
-            seed = self.seed + PLANS_PER_ROUND * self.num_compiles + number
+            turn = self.num_compiles + len(self.refused)
+            seed = self.seed + PLANS_PER_ROUND * turn + number
             plan = self.plan_fn(self.session.program, self._solver_seconds(), seed)
             self._try_exports(self.session.program, plan)
 
-    def _try_exports(self, program: Program, plan: Plan) -> None:
+    def _try_exports(self, program: Program, plan: Plan) -> list[Trial]:
         try:
             candidates = exported_candidates(program, plan, self._best_pass_options())
         except PlanError as error:
             self.note(f"no export: {error}")
-            return
-        self._try(candidates)
+            return []
+        return self._try(candidates)
 
     def _best_pass_options(self) -> list[int]:
         """The two of `PASS_OPTIONS`, by number, with the best placements so far."""
@@ -388,6 +428,11 @@ class Tuning:
 def _key(candidate: Steering) -> str:
     """A key that is equal for candidates of equal options."""
     return str(sorted(candidate.options.items()))
+
+
+def _pattern(outcome: Outcome) -> bytes:
+    """A key that is equal for compiles that place and copy alike."""
+    return outcome.observation.is_fast.tobytes() + repr(outcome.as_read.copies).encode()
 
 
 def total(outcome: Outcome | None) -> float:

@@ -243,7 +243,7 @@ def aim_results(
         pairs = [(v, i) for v in aim.values for i in aim.instructions if (v, i) in accesses]
         indices = [accesses[pair] for pair in pairs]
         wanted = sum(program.accesses[a].saving_s for a in indices)
-        fast = [a for a in indices if outcome.plan.is_fast[a] or outcome.observation.is_fast[a]]
+        fast = [a for a in indices if outcome.as_read.is_fast[a]]
         got = sum(program.accesses[a].saving_s for a in fast)
         share = got / wanted if wanted > 0 else 0.0
         groups = dict.fromkeys(group_of[v] for v in aim.values if v in group_of)

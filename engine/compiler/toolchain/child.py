@@ -52,6 +52,9 @@ def main(folder: Path) -> int:
         hlo = libtpu.compile_module(module, target, options)
     except EngineError as error:
         return _refuse(str(error))
+    except (MemoryError, OSError):
+        # No answer of the compiler's, but for want of something that there may be the next time.
+        raise
     except Exception as error:  # noqa: BLE001 - a status of the compiler comes as one of many kinds
         _write(folder / REFUSAL, str(error))
         return REFUSED

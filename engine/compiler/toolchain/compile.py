@@ -43,8 +43,11 @@ CHILD = (sys.executable, "-m", "engine.compiler.toolchain.child")
 _POLL_S = 0.05
 _KILLED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT)
 _ROOT = Path(__file__).resolve().parents[3]
-_NO_MEMORY = re.compile(rb"std::bad_alloc|Cannot allocate memory|Unable to allocate|MemoryError")
-"""What a process says that reached our own limit: no answer of the compiler to keep."""
+_WANT = re.compile(
+    rb"std::bad_alloc|Cannot allocate memory|Unable to allocate|MemoryError|No space left on device"
+    rb"|Resource temporarily unavailable|Too many open files"
+)
+"""What a process says that lacked memory, disk, threads or files: no answer to keep."""
 _CRASH = re.compile(r"^F\d{4} |Check failed|Fatal|Error:")
 """Lines of the log that say why the compiler aborted: fatal ones begin with F and the date."""
 
@@ -175,10 +178,11 @@ def _run_child(
         raise NotCompilableError(_complaint(folder, child.returncode))
     if child.returncode == REFUSED:
         raise _refusal((folder / REFUSAL).read_text(), options)
-    if child.returncode != 0 and _NO_MEMORY.search((folder / "log").read_bytes()):
+    want = _WANT.search((folder / "log").read_bytes())
+    if child.returncode != 0 and want is not None:
         raise CompileInterruptedError(
-            f"the compiler found no more memory than the {MEMORY_BYTES >> 30} GiB that it is given,"
-            f" or the machine's; free some and try again{_with(options)}"
+            f"the machine had too little for the compiler, which is given {MEMORY_BYTES >> 30} GiB"
+            f" of memory ({want[0].decode()}); free some and try again{_with(options)}"
         )
     if child.returncode != 0:
         raise _rejected_flag(folder) or CompilerError(

@@ -17,7 +17,7 @@ from typing import Any
 
 from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.compile import Compiled, compile_early, compile_full
-from engine.compiler.toolchain.target import Target
+from engine.compiler.toolchain.target import Target, canonical_topology
 from engine.errors import (
     CompileInterruptedError,
     CompilerError,
@@ -158,7 +158,7 @@ class Answers:
         asked = sorted({**target.options, **options}.items())
         inputs: list[Any] = [target.hardware, asked, libtpu.versions(), is_full]
         # Left out where they are not given, so that answers from before them are still found.
-        inputs += [("topology", target.topology)] if target.topology else []
+        inputs += [("topology", topology)] if (topology := canonical_topology(target)) else []
         inputs += [("init_args", target.init_args)] if target.init_args else []
         digest = hashlib.sha256(self.stablehlo)
         digest.update(json.dumps(inputs).encode())

@@ -125,6 +125,20 @@ def topology_name(target: Target, devices: int) -> str:
     return f"{generation.prefix}:{shape}"
 
 
+def canonical_topology(target: Target, devices: int = 1) -> str:
+    """One name for all names of a topology; empty for the smallest that has so many devices.
+
+    So a program that was captured without one, and one that has its name from that capture, are
+    compiled alike. What is no name stays as it is: the compile will say so.
+    """
+    try:
+        name = topology_name(target, devices)
+        smallest = topology_name(replace(target, topology=""), devices)
+    except (CompilerError, UnknownNameError):
+        return target.topology
+    return "" if name == smallest else name
+
+
 def chips_of(target: Target, devices: int) -> Slice | None:
     """The chips that a program of so many devices is spread over; None where there is only one.
 
@@ -231,7 +245,10 @@ def target_of(program: Program) -> Target:
         raise ProgramFormatError(
             f"{program.name}: its record of flags and topology is damaged; capture it again"
         )
-    return Target(program.hardware.name, topology, dict(options), args, given_counts(program))
+    target = Target(program.hardware.name, topology, dict(options), args, given_counts(program))
+    devices = origin.get("devices", 1)
+    is_count = isinstance(devices, int) and devices > 0
+    return replace(target, topology=canonical_topology(target, devices if is_count else 1))
 
 
 def target_facts(target: Target, devices: int) -> dict[str, Any]:
