@@ -62,7 +62,7 @@ def played(
     [
         pytest.param(CONFIG.search, id="learned"),
         pytest.param(REAL_RULES, id="simulator", marks=pytest.mark.nightly),
-        pytest.param(SearchConfig(POLICY_ONLY), id="policy"),
+        pytest.param(SearchConfig(POLICY_ONLY), id="policy", marks=pytest.mark.nightly),
         pytest.param(CLASSIC_MUZERO, id="learned-muzero", marks=pytest.mark.nightly),
     ],
 )

@@ -43,6 +43,7 @@ def test_a_short_training_ships_a_checkpoint(tmp_path: Path) -> None:
     assert any("goes on after round 3" in line for line in told)
 
 
+@pytest.mark.nightly
 def test_a_checkpoint_tells_the_command_that_makes_it(tmp_path: Path) -> None:
     train(COURSE, CONFIG, tmp_path / "run", tmp_path / "out", lambda line: None)
     words = shlex.split(load_checkpoint(tmp_path / "out").training["command"])

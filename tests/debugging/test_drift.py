@@ -50,6 +50,7 @@ def test_steps_past_the_end_do_not_count() -> None:
     assert drift(hand_made([], [])) == ()
 
 
+@pytest.mark.nightly
 def test_a_real_trace() -> None:
     _, _, trace = real_run()
     steps = drift(trace)

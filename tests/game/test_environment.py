@@ -94,6 +94,7 @@ def test_rewards_add_up_to_what_the_plan_saves(
         assert totals[number] == pytest.approx(saved, abs=1e-6)
 
 
+@pytest.mark.nightly
 def test_nothing_happens_after_the_end(
     env: Environment, step: Step, played: tuple[np.ndarray, EnvState]
 ) -> None:

@@ -57,6 +57,7 @@ def test_the_seed_decides(program: Program) -> None:
     assert [one.ticks for one in first.population] != [one.ticks for one in other.population]
 
 
+@pytest.mark.nightly
 def test_the_best_game_only_gets_better_and_beats_the_first(program: Program) -> None:
     search = start(program, 0, Rules())
     returns = [search.best.ticks]

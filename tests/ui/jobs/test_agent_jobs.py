@@ -83,7 +83,9 @@ def test_a_practice_leaves_a_plan_and_its_thoughts(practised: OpenProgram) -> No
     assert estimates[-1] == pytest.approx(last, rel=1e-3, abs=1e-12)
 
 
-@pytest.mark.parametrize("weights", [PRACTISED, GENERALIST])
+@pytest.mark.parametrize(
+    "weights", [pytest.param(PRACTISED, marks=pytest.mark.nightly), GENERALIST]
+)
 def test_a_position_is_searched_again(practised: OpenProgram, tmp_path: Path, weights: str) -> None:
     thought = thought_of(practised)
     folder = worked_on(tmp_path, thought)
