@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.errors import UsageError
 from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds import Bound, linear, lower_bound
-from engine.plan.bounds.bound import METHODS
+from engine.plan.bounds.bound import METHODS, formulate
 from engine.plan.bounds.linear import LinearProgram
 from engine.plan.bounds.shared_rows import idle_envelope
 from engine.plan.check import check
@@ -144,6 +144,16 @@ def test_branching_stopped_early_is_still_a_bound() -> None:
     full = lower_bound(program, 20.0, "mip", progress=lambda s, bound_s: not told.append(bound_s))
     assert told == sorted(told)
     assert relaxed.bound_s <= told[-1] <= full.bound_s
+
+
+def test_a_latency_and_its_objective_stand_for_each_other() -> None:
+    """So branching ends at the latency of a known plan."""
+    program = contested(600)
+    formulation = formulate(program)
+    assert formulation is not None
+    assert formulation.objective(program.all_slow_s) == 0.0
+    for latency_s in (program.all_fast_s, 2 * program.all_slow_s):
+        assert formulation.seconds(formulation.objective(latency_s)) == pytest.approx(latency_s)
 
 
 def test_an_unknown_method_is_refused() -> None:
@@ -329,6 +339,7 @@ def test_the_relaxed_optimum_serves_as_much_as_its_bound_says(seed: int) -> None
     bound = lower_bound(program)
     assert len(bound.served) == len(program.touches)
     assert all(0 <= share <= 1 for share in bound.served)
+    assert min(bound.served) < 0.5 < max(bound.served)
     saved_s = sum(t.saving_s * s for t, s in zip(program.touches, bound.served, strict=True))
     # What it saves less its stalls, none of which is negative, is the bound.
     assert saved_s >= program.all_slow_s - bound.bound_s - 1e-6 * program.all_slow_s
@@ -352,7 +363,7 @@ def test_the_linear_program_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(linear, "ASK_EVERY_S", 0.0)
     program = random_program(3, 60)
     ended = lower_bound(program, progress=lambda share, bound_s: False)
-    assert ended.method in ("lp-unfinished", "all-fast")
+    assert ended.method == ("lp-unfinished" if ended.bound_s > program.all_fast_s else "all-fast")
     assert ended.bound_s <= lower_bound(program).bound_s * (1 + 1e-6)
 
 
@@ -374,6 +385,7 @@ def test_programs_without_choices() -> None:
     draft.step("use", 5, [huge])
     bound = lower_bound(built(draft))
     assert (bound.method, bound.bound_s) == ("all-slow", built(draft).all_slow_s)
+    assert bound.served == bound.stayed == (0.0,)
     empty = Program("empty", HARDWARE, (), (), ())
     assert lower_bound(empty).bound_s == 0
     assert lower_bound(empty).memory_price == ()
