@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.errors import UsageError
 from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds import Bound, linear, lower_bound
-from engine.plan.bounds.bound import METHODS, formulate
+from engine.plan.bounds.bound import METHODS, _relaxed, formulate
 from engine.plan.bounds.linear import LinearProgram
 from engine.plan.bounds.shared_rows import idle_envelope
 from engine.plan.check import check
@@ -363,8 +363,17 @@ def test_the_linear_program_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(linear, "ASK_EVERY_S", 0.0)
     program = random_program(3, 60)
     ended = lower_bound(program, progress=lambda share, bound_s: False)
-    assert ended.method == ("lp-unfinished" if ended.bound_s > program.all_fast_s else "all-fast")
+    assert ended.method in ("lp-unfinished", "all-fast")
     assert ended.bound_s <= lower_bound(program).bound_s * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("is_optimal", "method"), [(True, "lp"), (False, "lp-unfinished")])
+def test_a_bound_says_whether_its_linear_program_was_solved(is_optimal: bool, method: str) -> None:
+    formulation = formulate(contested(600))
+    assert formulation is not None
+    solution = formulation.linear.solve(60.0, lambda: True)
+    told = _relaxed(formulation, replace(solution, is_optimal=is_optimal), 0.0)
+    assert (told.method, solution.is_optimal) == (method, True)
 
 
 def test_stopped_early_it_is_still_a_bound() -> None:
