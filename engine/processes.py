@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import signal
+import sys
 import threading
 import time
+from pathlib import Path
 
 PARENT = "MALLOCMUZERO_PARENT"
 """Environment variable of a child: the process that it ends with."""
@@ -14,6 +17,7 @@ PARENT = "MALLOCMUZERO_PARENT"
 _PR_SET_PDEATHSIG = 1
 """Of `prctl(2)`, which only Linux has."""
 _POLL_S = 0.5
+_CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
 
 
 def num_cores() -> int:
@@ -25,8 +29,18 @@ def num_cores() -> int:
     if (limit := os.environ.get("OMP_NUM_THREADS", "")).isdecimal():
         return max(1, int(limit))
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
+        return max(1, min(len(os.sched_getaffinity(0)), _quota()))
     return os.cpu_count() or 1
+
+
+def _quota() -> int:
+    """The cores' time that a container may use, by Linux' control groups; rounded up."""
+    try:
+        allowed, period = _CPU_MAX.read_text().split()
+        return math.ceil(int(allowed) / int(period))
+    except (OSError, ValueError, ZeroDivisionError):
+        # No such limit, or `max`.
+        return sys.maxsize
 
 
 def child_environment(**more: str) -> dict[str, str]:

@@ -168,6 +168,14 @@ def sample_names() -> list[str]:
     return [entry.name for entry in index()]
 
 
+def proven_bound_s(program: Program) -> float | None:
+    """The bound that is proven for a sample, or for a file of the same content; else None."""
+    if not is_sample(program.name):
+        return None
+    entry = find_sample(program.name)
+    return entry.bound_s if entry.content_hash == content_hash(program) else None
+
+
 def find_sample(name: str) -> SampleEntry:
     """The entry of a program of any set. Raises UnknownNameError, names near it."""
     entries = {entry.name: entry for entry in (*index(), *held_out(), *large(), *real())}

@@ -9,6 +9,10 @@ CONTESTED = 0.03
 """The least gap of XLA's plan to the bound of a program that counts as contested."""
 
 
+BOUND_EDITION = 1
+"""Goes up when `engine.plan.bounds` proves more than before, so that kept bounds are made anew."""
+
+
 def gap(latency_s: float | None, bound_s: float | None) -> float | None:
     """How far a latency is above a bound, as a share of it; None if either is not known or 0."""
     return latency_s / bound_s - 1.0 if latency_s and bound_s else None

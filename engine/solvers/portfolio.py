@@ -179,8 +179,11 @@ class _Race:
         """The leader, and time slices on the other cores, until the time is over."""
         answers: Answers = queue.SimpleQueue()
         with temporary_folder("portfolio") as folder:
-            if self._workers:
-                save(self._program, folder / PROGRAM)
+            try:
+                if self._workers:
+                    save(self._program, folder / PROGRAM)
+            except (OSError, EngineError):
+                self._do_without()
             try:
                 if self._is_led:
                     self._lead(folder, answers)
@@ -208,9 +211,18 @@ class _Race:
 
     def _look_after(self, folder: Path, answers: Answers, wait_s: float) -> None:
         """Hear what workers have found, and give them time slices; waits so long for an answer."""
-        self._hire(folder, answers)
-        for worker, body in drain(answers, wait_s):
-            self._hear(worker, body)
+        try:
+            self._hire(folder, answers)
+            for worker, body in drain(answers, wait_s):
+                self._hear(worker, body)
+        except (OSError, RuntimeError, EngineError):
+            # No process, thread or place on the disk is left: the plan at hand counts for more.
+            self._do_without()
+
+    def _do_without(self) -> None:
+        """Go on without other processes; the plan's notes say that they were lost."""
+        self._end_all()
+        self._workers, self._lost = 0, max(self._lost, 1)
 
     @property
     def _is_perfect(self) -> bool:

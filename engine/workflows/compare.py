@@ -11,6 +11,7 @@ from engine.hardware.unestimated_share import unestimated_remark, unestimated_sh
 from engine.plan.bounds import lower_bound
 from engine.plan.simulate import simulate
 from engine.program.io import content_hash
+from engine.program.library import proven_bound_s
 from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan, reading_warning, share_read
 from engine.solvers import (
@@ -41,13 +42,13 @@ def compare(
     names = list(solvers) if solvers is not None else applicable(program)
     for name in names:
         find(name)
-    bound = lower_bound(program)
+    bound_s = max(lower_bound(program).bound_s, proven_bound_s(program) or 0.0)
     rows = [_row(program, name, budget or Budget()) for name in names]
     rows.sort(key=lambda row: (row["latency_s"] is None, row["latency_s"] or 0.0))
     return {
         "program": program.name,
         "content_hash": content_hash(program),
-        "bound_s": bound.bound_s,
+        "bound_s": bound_s,
         "xla_plan_read": share_read(program),
         "warning": reading_warning(program),
         "unestimated_share": unestimated_share(program),

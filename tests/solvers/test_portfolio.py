@@ -160,6 +160,22 @@ def test_dead_workers_do_not_kill_it(
     assert plan.notes["found_by"] in (*FIRST, "all_slow")
 
 
+@pytest.mark.parametrize("want", [OSError, RuntimeError])
+@pytest.mark.parametrize("is_led", [False, True])
+def test_want_of_processes_or_disk_loses_no_plan(
+    program: Program, monkeypatch: pytest.MonkeyPatch, want: type[Exception], is_led: bool
+) -> None:
+    def wanting(*given: object) -> None:
+        raise want("no more")
+
+    monkeypatch.setattr(solver, "Worker" if want is RuntimeError else "save", wanting)
+    monkeypatch.setattr(solver, "LEAST_S", 0.0)
+    own = {} if is_led else {"members": ["random"]}
+    plan = run(program, seconds=1.0, processes=2, **own)
+    assert plan.notes["lost"] >= 1
+    assert latency_s(program, plan) <= latency_s(program, solve("greedy", program))
+
+
 def test_a_worker_that_does_not_read_is_not_waited_for(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,8 @@ import streamlit as st
 
 from engine.compiler.steering.export import aims, exports
 from engine.compiler.steering.flags_file import Flags
+from engine.compiler.toolchain.libtpu import versions
+from engine.compiler.toolchain.target import init_args
 from engine.errors import PlanError
 from ui.components.copyable_view import copyable
 from ui.components.markdown import plain
@@ -76,15 +78,25 @@ def _compile(session: Session, plan: OpenPlan, hindrance: str) -> None:
         help="The real XLA TPU compiler on this machine: an early stop for each order, then two"
         " whole compiles; minutes. What it has answered before is not asked again.",
     ):
-        start(session, Order(VERIFY, f"{PREFIX}{plan.name}", 0.0, basis=plan.identity), plan)
+        name = f"{PREFIX}{plan.name}"
+        order = Order(VERIFY, name, 0.0, basis=plan.identity, details=compiler())
+        start(session, order, plan)
         st.rerun()
     if hindrance:
         st.info(f"Nothing can be compiled here: {plain(hindrance)}", icon=":material/info:")
 
 
+def compiler() -> tuple[tuple[str, int | str], ...]:
+    """What an answer of the compiler hangs on besides the order: its versions, the user's flags."""
+    return (("versions", " ".join(versions().values())), ("flags", init_args()))
+
+
 def start(session: Session, order: Order, plan: OpenPlan | None = None) -> None:
     """Order a compile or a search; it replaces the job of the same name in the list."""
     opened = session.open
+    replaced = [job for job in opened.jobs if job.solver == order.name]
     opened.jobs = [job for job in opened.jobs if job.solver != order.name]
     basis = plan.plan if plan else None
     opened.jobs.append(caching.workshop().order(opened.program, order, session.identity, basis))
+    for job in replaced:
+        opened.let_go(job)

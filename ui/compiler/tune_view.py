@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.compiler.options_view import start
+from ui.compiler.options_view import compiler, start
 from ui.jobs.protocol import TUNE, Order
 from ui.session.state import Session
 
@@ -33,6 +33,6 @@ def show(session: Session, hindrance: str) -> None:
             "Tune", icon=":material/tune:", disabled=bool(hindrance), width="stretch"
         )
     if is_sent:
-        details = (("compiles", int(compiles)),)
+        details: tuple[tuple[str, int | str], ...] = (("compiles", int(compiles)), *compiler())
         start(session, Order(TUNE, TUNED, 60.0 * minutes, details=details))
         st.rerun()

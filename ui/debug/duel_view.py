@@ -115,7 +115,7 @@ def _bring(session: Session) -> None:
             if sum(map(len, checkpoint.values())) > _MOST_BYTES:
                 st.error(f"A checkpoint has at most {_MOST_BYTES // 2**20} MiB.")
                 return
-            session.open.debug.weights[f"brought-{name}"] = checkpoint
+            session.open.debug.bring(name, checkpoint)
             st.rerun()
 
 

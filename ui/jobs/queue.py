@@ -19,6 +19,7 @@ from types import MappingProxyType
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
+from engine.program.proof import BOUND_EDITION
 from ui.jobs.protocol import BOUND, DONE, FAILED, RELIEF, SOLVE, STOPPED, Order
 from ui.jobs.run import Job, Run, finished
 from ui.jobs.store import Result, ResultStore
@@ -74,8 +75,10 @@ class Workshop:
         self, program: Program, solver: str, seconds: float, seed: int = 0, owner: str = ""
     ) -> Job:
         """Order a solver's run, or the lower bound under the name `BOUND`."""
-        kind = BOUND if solver == BOUND else SOLVE
-        return self.order(program, Order(kind, solver, seconds, seed), owner)
+        if solver == BOUND:
+            details = (("edition", BOUND_EDITION),)
+            return self.order(program, Order(BOUND, BOUND, seconds, seed, details=details), owner)
+        return self.order(program, Order(SOLVE, solver, seconds, seed), owner)
 
     def relieve(
         self, program: Program, plan: Plan, identity: str, slot: int, wanted: int, owner: str = ""

@@ -143,6 +143,7 @@ class Run:
             self.fail(f"{type(error).__name__}: {error}")
         finally:
             self.took_s = time.monotonic() - self.began
+            self.given = {}
 
     def _work_in(self, folder: Path, program: Program, basis: Plan | None) -> None:
         save(program, folder / PROGRAM)

@@ -53,13 +53,13 @@ def go_on(session: Session, line: Line, begin: int, name: str, num_moves: int) -
     if job is None:
         order = Order(SOLVE, name.removeprefix(LIKE), _SOLVER_SECONDS)
         job = caching.workshop().order(session.open.program, order, session.identity)
-    if session.open.play_request is not None:
-        session.open.play_request.job.stop()
-    plan = session.plan
+    before, plan = session.open.play_request, session.plan
     assert plan is not None, "a line belongs to a plan"
     session.open.play_request = PlayRequest(
         name, job, plan.identity, begun, num_moves, line.tree.current, line.tip
     )
+    if before is not None:
+        session.open.let_go(before.job)
     return None
 
 

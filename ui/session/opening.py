@@ -174,7 +174,8 @@ def _await_linked_plan(session: Session) -> None:
     job = next((j for j in opened.jobs if j.solver == name), None)
     job = job or order(session, name, _LINK_SECONDS)
     if job.is_over:
-        session.plan_name = ""
+        opened.collect()
+        session.plan_name = name if name in opened.plans else ""
         return
     st.info(f"Making a plan with **{job.solver}** …", icon=":material/hourglass_empty:")
     raise PageEnds
@@ -202,7 +203,6 @@ def open_named(session: Session, name: str) -> None:
         open_what_if(session, original_of(session, wish[0]), wish[1])
         return
     add_program(session, name, caching.sample(name))
-    session.open.bound_s = library.find_sample(name).bound_s
     best = caching.best_plan(name)
     if best is not None:
         session.open.add_plan(BEST_KNOWN, best)
@@ -248,6 +248,7 @@ def add_program(session: Session, name: str, program: Program) -> None:
     is_new = name not in session.programs
     session.open_program(name, program)
     if is_new:
+        session.open.bound_s = library.proven_bound_s(program)
         _equip(session, session.open)
     _show_telling_move(session)
 

@@ -14,6 +14,7 @@ from htpy import Renderable, b, div, p
 from streamlit.navigation.page import StreamlitPage
 
 from engine.plan.model import Plan
+from engine.plan.simulate import simulate
 from engine.program.io import content_hash
 from engine.program.model import Program
 from ui.jobs.protocol import BOUND, FOLLOW, OF_COMPILER, OF_SEARCHES, SOLVE, TRACE
@@ -148,7 +149,7 @@ class OpenProgram:
         finished = [job for job in self.jobs if job.take()]
         for job in finished:
             if job.order.kind == SOLVE and job.plan is not None:
-                self.add_plan(job.solver, job.plan)
+                self._add_solved(job, job.plan)
                 if TRACE in job.files:
                     game = practised(job.plan, job.files, job.result)
                     self.searches.add(game, is_kept=job.is_kept)
@@ -157,8 +158,30 @@ class OpenProgram:
             elif job.order.kind in OF_COMPILER and job.plan is not None:
                 self.add_plan(job.solver, job.plan)
                 self.compiler.take(job)
-            self.bound_s = job.bound_s or self.bound_s
+            known = [s for s in (self.bound_s, job.bound_s) if s is not None]
+            self.bound_s = max(known, default=None)
         return bool(finished)
+
+    def _add_solved(self, job: Job, plan: Plan) -> None:
+        """List a solver's plan; a faster one of the same name keeps its name.
+
+        The slower one gets a number, or, if an earlier visit left it, is passed over.
+        """
+        known = self.plans.get(job.solver)
+        is_slower = known is not None and self._latency_s(known.plan) < self._latency_s(plan)
+        if not is_slower:
+            self.add_plan(job.solver, plan)
+        elif not job.is_kept:
+            self.add_plan(self.free_name(job.solver), plan)
+
+    def _latency_s(self, plan: Plan) -> float:
+        return simulate(self.program, plan).latency_s
+
+    def let_go(self, job: Job) -> None:
+        """Stop a job that was replaced, unless another of this visitor's jobs shares its run."""
+        others = [other for other in self.all_jobs() if other is not job]
+        if all(other.run is not job.run for other in others):
+            job.stop()
 
     def adopt(self, job: Job) -> None:
         """Take up a run that an earlier visit left."""

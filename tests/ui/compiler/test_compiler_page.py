@@ -15,6 +15,7 @@ from engine.compiler.steering.instruction_cycles import instruction_cycles, kept
 from engine.compiler.steering.verify import AimResult, Verdict
 from engine.compiler.toolchain import libtpu
 from tests.ui.apps import open_view, session_of
+from ui.compiler.options_view import compiler
 from ui.jobs.protocol import DONE, TUNE, VERIFY, Order
 from ui.jobs.run import Job, Run
 
@@ -70,7 +71,11 @@ def test_compile_and_tune_are_ordered() -> None:
     assert session.plan is not None
     assert orders[VERIFY].basis == session.plan.identity
     assert orders[TUNE].seconds == 1200
-    assert dict(orders[TUNE].details) == {"compiles": 12}
+    details = dict(orders[TUNE].details)
+    assert details.pop("compiles") == 12
+    # Another version of the compiler, or other flags, are another order.
+    assert details == dict(orders[VERIFY].details) == dict(compiler())
+    assert list(details) == ["versions", "flags"]
 
 
 def test_without_the_compiler_one_line_says_how_to_get_it(

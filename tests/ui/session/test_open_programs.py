@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from engine.program.model import Program
-from ui.jobs.protocol import RETRACE, SOLVE, Order
+from engine.solvers import solve
+from ui.jobs.protocol import BOUND, DONE, RETRACE, RUNNING, SOLVE, Order
 from ui.jobs.run import Job, Run
+from ui.model.debug.table import MOST_BROUGHT, Debugging
 from ui.session import state
-from ui.session.state import Session
+from ui.session.state import OpenProgram, Session
 
 
 @pytest.fixture
@@ -41,3 +43,59 @@ def test_work_of_any_page_keeps_its_program(session: Session, program: Program) 
     assert [opened.name for opened, _ in session.jobs()] == ["a", "b"]
     session.open_program("d", program)
     assert list(session.programs) == ["a", "b", "c", "d"], "nothing was idle but what is in use"
+
+
+def solved(program: Program, solver: str, seconds: float, is_kept: bool = False) -> Job:
+    """A finished run that is called `local`, with the plan of another solver."""
+    run = Run(Order(SOLVE, "local", seconds), "", state=DONE, plan=solve(solver, program))
+    return Job(run, is_kept=is_kept)
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_slower_plan_takes_no_faster_ones_name(program: Program, is_kept: bool) -> None:
+    """What earlier visits left comes oldest first; a visitor's own slower plan gets a number."""
+    opened = OpenProgram("x", program, "hash")
+    fast, slow = solved(program, "greedy", 60.0, is_kept), solved(program, "all_slow", 5.0, is_kept)
+    opened.jobs = [fast, slow]
+    assert opened.collect()
+    assert opened.plans["local"].plan is fast.plan
+    assert list(opened.plans) == (["local"] if is_kept else ["local", "local 2"])
+    opened = OpenProgram("x", program, "hash")
+    opened.jobs = [slow, Job(fast.run, is_kept=is_kept)]
+    slow._is_taken = False
+    assert opened.collect()
+    assert {name: plan.plan for name, plan in opened.plans.items()} == {"local": fast.plan}
+
+
+def test_a_weaker_bound_replaces_none(program: Program) -> None:
+    opened = OpenProgram("x", program, "hash", bound_s=2.0)
+    for bound_s, known in ((1.0, 2.0), (3.0, 3.0)):
+        run = Run(Order(BOUND, BOUND, 1.0), "", state=DONE, result={"bound_s": bound_s})
+        opened.jobs = [Job(run)]
+        assert opened.collect()
+        assert opened.bound_s == known
+
+
+def test_a_replaced_job_ends_unless_its_run_is_shared(program: Program) -> None:
+    opened = OpenProgram("x", program, "hash")
+    run = Run(Order(SOLVE, "local", 10.0), "me", state=RUNNING, holders={"me"})
+    old, new = Job(run, "me"), Job(run, "me")
+    opened.jobs = [new]
+    opened.let_go(old)
+    assert not run.is_over
+    opened.jobs = []
+    opened.let_go(new)
+    assert run.is_over
+
+
+def test_what_a_visitor_brings_is_called_by_its_content() -> None:
+    debugging = Debugging()
+    first = debugging.bring("mine", {"manifest.json": b"1", "arrays.npz": b"2"})
+    other = debugging.bring("mine", {"manifest.json": b"1", "arrays.npz": b"3"})
+    assert first != other and first.startswith("brought-mine-")
+    assert debugging.bring("mine", {"arrays.npz": b"2", "manifest.json": b"1"}) == first
+    assert list(debugging.weights) == [other, first]
+    for number in range(MOST_BROUGHT):
+        debugging.bring(str(number), {})
+    assert len(debugging.weights) == MOST_BROUGHT
+    assert first not in debugging.weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from engine.debugging.move_notes import MoveNotes, Note
 from engine.debugging.regret import CLASSES
 
 REGRET = "regret"
+MOST_BROUGHT = 4
+"""Checkpoints that are kept of a visitor: each may have tens of megabytes."""
 _BY_REGRET: Callable[[Finding], float] = lambda f: f.regret_us or 0.0  # noqa: E731
 SORTS: Mapping[str, Callable[[Finding], float]] = MappingProxyType(
     {
@@ -157,4 +160,17 @@ class Debugging:
     is_linked: bool = False
     """Whether the link's notes have been taken in."""
     weights: dict[str, dict[str, bytes]] = field(default_factory=dict)
-    """Checkpoints that the visitor brought, by name."""
+    """The files of the checkpoints that the visitor brought last, by name (`bring`)."""
+
+    def bring(self, name: str, checkpoint: Mapping[str, bytes]) -> str:
+        """Keep a checkpoint, in place of the oldest where there are too many; returns its name.
+
+        The name tells its content: a result is found by what was asked for, whoever asked.
+        """
+        content = b"".join(data for _, data in sorted(checkpoint.items()))
+        known = f"brought-{name}-{hashlib.sha256(content).hexdigest()[:8]}"
+        self.weights.pop(known, None)
+        self.weights[known] = dict(checkpoint)
+        while len(self.weights) > MOST_BROUGHT:
+            del self.weights[next(iter(self.weights))]
+        return known
