@@ -7,9 +7,10 @@ over a link one way, a collective whose groups of `n` chips lie along `k` axes t
     all-gather, reduce-scatter   V (n - 1) / n / (k w), half of it on rings
     all-reduce                   twice that
     all-to-all                   S m / (4 w) along its longest axis of m chips, half of it on a ring
-    collective-permute           S d / w, if every chip sends d hops far along an axis
+    collective-permute           S d / w, if d messages go over the busiest link one way
 
 where `V` are the bytes of the whole array and `S` those that one chip has; at least 1 us per hop.
+Messages of a permutation go along one axis after another, on rings the shorter way.
 This is the model of "How to Scale Your Model" (jax-ml.github.io/scaling-book/sharding: bandwidth
 over several axes, latency per hop; /tpus: which axes are rings), for arrays large enough to keep
 all links busy. There an all-gather of 34 MB over four chips of a v5e, which are no ring, is
@@ -19,7 +20,8 @@ measured at 680 us; this model says 503 us.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations
 
@@ -41,7 +43,8 @@ class Links:
     """The links of one generation.
 
     `link_bandwidth`: bytes per second over one link, one way. `ports`: links of a chip.
-    `ring_of`: an axis is a ring where its length is a multiple of this. `host_bandwidth`: bytes per
+    `ring_of`: an axis is a ring where its length is a multiple of this; on chips with six ports
+    where the lengths of all are: cubes are wired together as a whole. `host_bandwidth`: bytes per
     second between a chip and its host, one way. `devices_per_chip`: as the compiler counts them.
     """
 
@@ -86,8 +89,9 @@ class Slice:
         """
         groups = collective.groups or (tuple(range(self.devices)),)
         if collective.kind == PERMUTE and not collective.groups:
-            # A send does not say to whom: to the next chip.
-            groups = ((0, self.links.devices_per_chip),)
+            # A send does not say to whom: each device of a chip to its like on the next.
+            per_chip = self.links.devices_per_chip
+            groups = tuple((device, device + per_chip) for device in range(per_chip))
         orders = permutations(range(len(self.sides)))
         return min(self._laid_out(collective, groups, order) for order in orders)
 
@@ -113,7 +117,8 @@ class Slice:
         return tuple(place)
 
     def _is_ring(self, axis: int) -> bool:
-        return self.sides[axis] % self.links.ring_of == 0
+        sides = self.sides if self.links.ports == 6 else (self.sides[axis],)
+        return all(side % self.links.ring_of == 0 for side in sides)
 
     def _together(self, collective: Collective, group: Sequence[tuple[int, ...]]) -> float:
         """What a group of devices takes that all exchange data."""
@@ -144,17 +149,28 @@ class Slice:
 
     def _permuted(self, payload: int, pairs: Sequence[Sequence[tuple[int, ...]]]) -> float:
         """What it takes until each source has sent its data to its target."""
-        far = total = 0
+        messages: Counter[tuple[tuple[int, ...], int, int]] = Counter()
+        hops = 0
         for source, *targets in pairs:
             for target in targets:
-                distances = [self._distance(axis, source, target) for axis in range(len(source))]
-                far, total = max(far, *distances), max(total, sum(distances))
-        bandwidth = self.links.link_bandwidth / self.links.devices_per_chip
-        return max(HOP_S * total, payload * far / bandwidth)
+                way = list(self._way(source, target))
+                messages.update(way)
+                hops = max(hops, len(way))
+        busiest = max(messages.values(), default=0)
+        return max(HOP_S * hops, payload * busiest / self.links.link_bandwidth)
 
-    def _distance(self, axis: int, source: Sequence[int], target: Sequence[int]) -> int:
-        apart, side = abs(source[axis] - target[axis]), self.sides[axis]
-        return min(apart, side - apart) if self._is_ring(axis) and apart < side else apart
+    def _way(
+        self, source: Sequence[int], target: Sequence[int]
+    ) -> Iterator[tuple[tuple[int, ...], int, int]]:
+        """The links that a message goes over: a chip, an axis, and the direction along it."""
+        here = list(source)
+        for axis, end in enumerate(target):
+            apart, side = end - here[axis], self.sides[axis]
+            is_around = self._is_ring(axis) and max(here[axis], end) < side < 2 * abs(apart)
+            step = (1 if apart > 0 else -1) * (-1 if is_around else 1)
+            while here[axis] != end:
+                yield tuple(here), axis, step
+                here[axis] = (here[axis] + step) % side if is_around else here[axis] + step
 
 
 _OF_SHARES = (ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER)

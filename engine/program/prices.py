@@ -121,10 +121,14 @@ def _awaited_s(
         if access.in_flight and price is not None and price.source != PROFILE:
             ends[access.time] = max(access.end, ends.get(access.time, 0))
     free = {LINKS: list(program.least_s), HOST: list(program.least_s), CHIP: []}
-    for time in prices:
-        for left_s in free.values():
+    starts = {access.time for access in program.accesses if access.in_flight}
+    for time, price in prices.items():
+        old_s = program.least_s[time] - program.instructions[time].priced_s
+        # Behind a kernel a transfer is hidden as behind what the compiler estimates.
+        lasts_s = 0.0 if time in starts else max(0.0, old_s) + seconds[time]
+        for over, left_s in free.items():
             if left_s:
-                left_s[time] = 0.0
+                left_s[time] = lasts_s if over != price.over else 0.0
     awaited: dict[int, float] = {}
     for time in sorted(ends):
         left_s = free[prices[time].over]

@@ -64,12 +64,44 @@ def test_all_to_all_is_bound_by_the_middle_of_the_longest_axis() -> None:
     assert seconds(ring, ALL_TO_ALL, 8 * MB, sixteen) == pytest.approx(8 * MB * 16 / 8 / V5E)
 
 
-def test_a_permutation_goes_as_far_as_its_pairs_are_apart() -> None:
-    line, ring = chips("tpu-v5e", "4x4"), chips("tpu-v5p", "4x4x4")
-    pairs = ((0, 1), (1, 2), (2, 3), (3, 0))
-    assert seconds(line, PERMUTE, 8 * MB, *pairs) == pytest.approx(3 * 8 * MB / V5E)
-    assert seconds(ring, PERMUTE, 8 * MB, *pairs) == pytest.approx(8 * MB / V5P)
+@pytest.mark.parametrize("shape", ["4x4", "2x4", "8x8"])
+def test_a_shift_by_one_uses_each_link_once_each_way(shape: str) -> None:
+    """Where there is no ring, the last one's message goes back against the others."""
+    line, side = chips("tpu-v5e", shape), int(shape[-1])
+    pairs = tuple((n, (n + 1) % side) for n in range(side))
+    assert seconds(line, PERMUTE, 8 * MB, *pairs) == pytest.approx(8 * MB / V5E)
+    # Four devices of eight may be laid out as a square, where the last one is near the first.
+    hops = side - 1 if shape != "2x4" else 2
+    assert seconds(line, PERMUTE, 64, *pairs) == pytest.approx(hops * HOP_S)
     assert seconds(line, PERMUTE, 8 * MB, (5, 5)) == 0.0
+
+
+def test_messages_over_one_link_wait_for_each_other() -> None:
+    row = chips("tpu-v5e", "1x8")
+    assert seconds(row, PERMUTE, 8 * MB, (0, 2), (1, 3)) == pytest.approx(2 * 8 * MB / V5E)
+    assert seconds(row, PERMUTE, 8 * MB, (0, 2), (2, 4)) == pytest.approx(8 * MB / V5E)
+    assert seconds(row, PERMUTE, 8 * MB, (0, 2), (3, 1)) == pytest.approx(8 * MB / V5E)
+    pod = chips("tpu-v5e", "16x16")
+    around = tuple((n, (n + 12) % 16) for n in range(16))
+    assert seconds(pod, PERMUTE, 8 * MB, *around) == pytest.approx(4 * 8 * MB / V5E)
+    assert seconds(pod, PERMUTE, 64, *around) == pytest.approx(4 * HOP_S)
+
+
+def test_both_cores_of_a_chip_send_over_its_links() -> None:
+    two_cores = chips("tpu7x", "2x2x1")
+    assert seconds(two_cores, PERMUTE, 8 * MB, (0, 2)) == pytest.approx(8 * MB / 1e11)
+    assert seconds(two_cores, PERMUTE, 8 * MB, (0, 2), (1, 3)) == pytest.approx(16 * MB / 1e11)
+    assert seconds(two_cores, PERMUTE, 8 * MB) == pytest.approx(16 * MB / 1e11)
+
+
+def test_axes_of_cubes_are_rings_only_where_all_are() -> None:
+    ring, line = chips("tpu-v5p", "4x4x4"), chips("tpu-v5p", "2x2x4")
+    assert seconds(ring, ALL_GATHER, 8 * MB) == pytest.approx(8 * MB * 63 / 64 / (6 * V5P))
+    assert seconds(line, ALL_GATHER, 8 * MB) == pytest.approx(8 * MB * 15 / 16 / (3 * V5P))
+    pod = chips("tpu-v5e", "8x16")
+    assert seconds(pod, ALL_GATHER, 8 * MB, tuple(range(16))) == pytest.approx(
+        8 * MB * 15 / 16 / (2 * V5E)
+    )
 
 
 def test_a_permutation_to_nobody_named_is_to_a_neighbour() -> None:
@@ -80,7 +112,7 @@ def test_a_permutation_to_nobody_named_is_to_a_neighbour() -> None:
 
 def test_a_target_beyond_a_ring_is_far_not_behind() -> None:
     ring = chips("tpu-v4", "4x4x4")
-    assert seconds(ring, PERMUTE, 8 * MB, (0, 500)) > seconds(ring, PERMUTE, 8 * MB, (0, 2)) > 0
+    assert seconds(ring, PERMUTE, 64, (0, 500)) > seconds(ring, PERMUTE, 64, (0, 2)) > 0
 
 
 def test_what_stays_on_a_chip_takes_no_link() -> None:

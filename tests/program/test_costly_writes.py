@@ -68,7 +68,7 @@ def test_no_slot_of_the_bound_has_less_idle_time_than_a_plan(program: Program) -
     program = replace(program, accesses=accesses)
     found = formulate(program)
     assert found is not None
-    most_s = [i.most * found.scale.second_s for i in idle_time(found.parts, found.traffic.floors)]
+    most_s = [i.most * found.scale.second_s for i in idle_time(found.parts, found.shared.floors)]
     lasted = [simulate(program, kept(program, *groups)).timeline.duration_s for groups in CHOICES]
     longest_s = np.max(lasted, axis=0)
     assert longest_s[0] == SLOW_S + COST_S

@@ -117,3 +117,24 @@ def test_works_on_one_link_hide_behind_different_time() -> None:
         prices = {0: Price(third_s, over=LINKS), 1: Price(third_s, over=over)}
         total_s = priced_s(with_prices(program, prices))
         assert total_s == pytest.approx(2 * third_s - hidden_s, abs=1e-15)
+
+
+def test_work_in_flight_hides_behind_a_priced_kernel() -> None:
+    """As behind what the compiler estimates; not behind what keeps its own link busy."""
+    program = flying(straight(), 0, 2)
+    kernel_s, third_s = 2 * program.least_s[1], program.least_s[2]
+    hidden_s = program.least_s[1] + kernel_s + third_s
+    prices = {0: Price(hidden_s + 7 * US, over=LINKS), 1: Price(kernel_s)}
+    priced = with_prices(program, prices)
+    assert priced_s(priced) == pytest.approx(kernel_s + 7 * US)
+    # Prices that take the place of others hide as much.
+    assert priced_s(with_prices(priced, prices)) == pytest.approx(kernel_s + 7 * US)
+    busy = with_prices(program, {0: prices[0], 1: Price(kernel_s, over=LINKS)})
+    assert priced_s(busy) == pytest.approx(hidden_s + 7 * US - third_s + kernel_s)
+
+
+def test_nothing_hides_behind_what_is_only_started() -> None:
+    program = flying(flying(straight(), 0, 2), 1, 1)
+    third_s = program.least_s[2]
+    prices = {0: Price(2 * third_s, over=LINKS), 1: Price(third_s, over=HOST)}
+    assert priced_s(with_prices(program, prices)) == pytest.approx(third_s)

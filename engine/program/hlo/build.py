@@ -16,11 +16,12 @@ from engine.program.counts import Counts, with_counts
 from engine.program.hlo.costs import Work, prior_savings
 from engine.program.hlo.demand import Demand, demand_of
 from engine.program.hlo.flow import IMPOSSIBLE, Flow
-from engine.program.hlo.module import cycles, granted_bytes, scratch_bytes
+from engine.program.hlo.module import cycles, granted_bytes, scratch_bytes, slow_by_colour
 from engine.program.hlo.record import COMPUTE, Event, Flight
 from engine.program.hlo.shape import (
     DEFAULT_SPACE,
     FAST_SPACES,
+    HOST_SPACE,
     PLACEABLE_SPACES,
     fast_space,
     is_scalar,
@@ -270,9 +271,37 @@ class _Builder:
             size = self.work.written_bytes(ins, full, flow.updates.get(value))
             spaces[number] = memory_space(flow.values[value].shape)
             accesses.append(Access(slot, number, True, 0.0, size, result))
+        accesses = self._kept_slow(event, accesses, spaces)
         if event.flight is not None:
             accesses = [self._in_flight(a, event.flight, spaces[a.value]) for a in accesses]
         return accesses
+
+    def _kept_slow(
+        self, event: Event, accesses: list[Access], spaces: Mapping[int, int]
+    ) -> list[Access]:
+        """The accesses with those marked that a kernel, or the host, finds in slow memory only.
+
+        What moves between the host and the chip moves by HBM. A value that `send` or `recv` hands
+        to the host is never in fast memory (`IsValueAllowedInAlternateMemory`).
+        """
+        is_of_host = HOST_SPACE in self._spaces(event)
+        if event.instruction.is_host_transfer:
+            for access in accesses:
+                value = self.values[access.value]
+                self.values[access.value] = replace(value, may_be_fast=False)
+        operands, results = slow_by_colour(event.instruction)
+        read = {self.flow.origin(value) for operand, value, _ in event.reads if operand in operands}
+        written = {a.value for a in accesses if a.is_write and a.operand in results}
+        slow = {False: {self.value_of[value] for value in read}, True: written}
+
+        def is_kept_slow(access: Access) -> bool:
+            is_moved = is_of_host and spaces[access.value] == DEFAULT_SPACE
+            return is_moved or access.value in slow[access.is_write]
+
+        return [
+            replace(access, must_be_slow=True) if is_kept_slow(access) else access
+            for access in accesses
+        ]
 
     def _in_flight(self, access: Access, flight: Flight, space: int) -> Access:
         """The access as what its instruction starts makes it.
@@ -285,7 +314,7 @@ class _Builder:
         over = max(access.time + 1, self.slot_from[max(0, flight.done)])
         return replace(
             access,
-            must_be_slow=flight.is_elsewhere and space == DEFAULT_SPACE,
+            must_be_slow=access.must_be_slow or (flight.is_elsewhere and space == DEFAULT_SPACE),
             in_flight=over - access.time - 1,
         )
 

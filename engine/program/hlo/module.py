@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -57,6 +59,31 @@ def backend_config(instruction: Any) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return config if isinstance(config, dict) else {}
+
+
+def slow_by_colour(instruction: Any) -> tuple[frozenset[int], frozenset[int]]:
+    """The operands and results that a kernel wants in HBM (memory colour 0), by number.
+
+    A Pallas kernel states them where its block specifications name a memory.
+    """
+    if instruction.opcode != "custom-call" or b"_colors" not in instruction.backend_config:
+        return frozenset(), frozenset()
+    stated = backend_config(instruction).get("custom_call_config")
+    rows = stated if isinstance(stated, dict) else {}
+
+    def named(key: str, number: Callable[[dict[str, Any]], Any]) -> frozenset[int]:
+        listed = rows.get(key)
+        found = set()
+        for row in listed if isinstance(listed, list) else []:
+            if isinstance(row, dict) and str(row.get("color")) == "0":
+                with suppress(TypeError, ValueError):
+                    found.add(int(number(row)))
+        return frozenset(found)
+
+    return (
+        named("input_memory_space_colors", lambda row: row.get("operand_index", 0)),
+        named("output_memory_space_colors", lambda row: (row.get("shape_index") or [0])[0]),
+    )
 
 
 def cycles(instruction: Any) -> float | None:

@@ -462,3 +462,90 @@ def test_a_fused_collective_goes_from_its_first_fusion_to_its_last() -> None:
     assert set(writes(made, "fusion.24")) == {"fusion.24{0}"}
     assert "async-collective-start{1}" in reads(made, "multiply_convert_fusion")
     assert "async-collective-done" not in names(made)
+
+
+HOST_MEMORY = "f32[64,128]{1,0:S(5)}"
+
+
+def slow(made: Program) -> set[str]:
+    """The accesses that must be slow, as `R value` or `W value`."""
+    return {
+        f"{'W' if a.is_write else 'R'} {made.values[a.value].name}"
+        for a in made.accesses
+        if a.must_be_slow
+    }
+
+
+def test_what_moves_between_host_and_chip_is_in_slow_memory_there() -> None:
+    made = program(
+        module(
+            f"""  h = {HOST_MEMORY} parameter(0)
+  x = A parameter(1)
+  i = s32[] constant(0)
+  k = {HOST_MEMORY} copy(x)
+  s = (({HOST_MEMORY}, s32[], s32[]), A, u32[]) async-start(h, i, i), calls=%piece
+  y = A tanh(x)
+  d = A async-done(s)
+  ROOT c = A add(y, d)""",
+            f"%piece\n  p = {HOST_MEMORY} parameter(0)\n  j = s32[] parameter(1)\n"
+            "  l = s32[] parameter(2)\n"
+            "  ROOT g = A dynamic-slice(p, j, l), dynamic_slice_sizes={64,128}",
+        )
+    )
+    assert {"R x", "W g"} <= slow(made) <= {"R x", "W g", "R i"}
+    assert value(made, "x").may_be_fast
+
+
+@pytest.mark.parametrize("is_host", [True, False])
+def test_a_value_that_is_handed_to_the_host_is_never_fast(is_host: bool) -> None:
+    to_host = ", is_host_transfer=true" if is_host else ""
+    made = program(
+        module(
+            f"""  k = token[] after-all()
+  a = A parameter(0)
+  b = A tanh(a)
+  s = (A, u32[], token[]) send(b, k), channel_id=1{to_host}
+  c = A negate(b)
+  t = token[] send-done(s), channel_id=1{to_host}
+  ROOT d = A add(c, b)"""
+        )
+    )
+    assert value(made, "b").may_be_fast != is_host
+
+
+def kernel(config: str) -> Program:
+    return program(
+        module(
+            f"""  a = A parameter(0)
+  b = A tanh(a)
+  k = (A, A) custom-call(a, b), custom_call_target="tpu_custom_call", backend_config={{{config}}}
+  x = A get-tuple-element(k), index=0
+  y = A get-tuple-element(k), index=1
+  ROOT c = A add(x, y)"""
+        )
+    )
+
+
+def test_what_a_kernel_wants_in_hbm_is_slow_there() -> None:
+    colours = (
+        '"input_memory_space_colors":[{"operand_index":1,"color":0},{"operand_index":0,"color":1}]'
+        ',"output_memory_space_colors":[{"color":0,"shape_index":[1]}]'
+    )
+    made = kernel(f'"custom_call_config":{{{colours}}}')
+    assert slow(made) == {"R b", "W k{1}"}
+    assert value(made, "b").may_be_fast
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "",
+        '"custom_call_config":{}',
+        '"custom_call_config":{"input_memory_space_colors":[]}',
+        '"custom_call_config":{"input_memory_space_colors":{"color":0}}',
+        '"custom_call_config":{"input_memory_space_colors":[7,{"color":0,"operand_index":"x"}]}',
+        '"custom_call_config":7,"y_colors":1',
+    ],
+)
+def test_a_kernel_that_names_no_memory_may_be_served_from_any(config: str) -> None:
+    assert slow(kernel(config)) == set()

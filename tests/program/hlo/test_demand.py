@@ -100,6 +100,21 @@ def test_what_is_sent() -> None:
     assert collective(shifted)[0] == Collective(PERMUTE, A_BYTES, ((0, 1), (1, 0)))
 
 
+def test_a_destination_is_not_sent() -> None:
+    ragged = """  o = A negate(b)
+  i = s64[2] constant({0, 1})
+  ROOT c = A ragged-all-to-all(b, o, i, i, i, i), replica_groups={{0,1}}"""
+    assert collective(ragged)[0] == Collective(ALL_TO_ALL, A_BYTES, ((0, 1),))
+    placed = """  o = A negate(b)
+  z = s32[] constant(0)
+  t = (s32[], s32[]) tuple(z, z)
+  ROOT c = A collective-permute(b, o, t, t), source_target_pairs={{0,1}}, slice_sizes={{64,128}}"""
+    assert collective(placed)[0] == Collective(PERMUTE, A_BYTES, ((0, 1),))
+    together = """  o = A negate(b)
+  ROOT c = (A, A) collective-permute(b, o), source_target_pairs={{0,1}}"""
+    assert collective(together)[0] == Collective(PERMUTE, 2 * A_BYTES, ((0, 1),))
+
+
 def test_a_start_sends_what_its_collective_does() -> None:
     lines = """  c = (A, f32[128,128]) all-gather-start(b), replica_groups={{0,1}}, dimensions={0}
   ROOT d = f32[128,128] all-gather-done(c)"""
