@@ -68,7 +68,8 @@ def test_bound_and_compare(capsys: pytest.CaptureFixture[str]) -> None:
     bound = run_json(capsys, "bound", NAME, "--method", "lp")
     assert set(bound) == {"bound_s", "method", "seconds"}
     body = run_json(capsys, "compare", NAME, "--solvers", "all_slow,greedy,xla_compiled")
-    assert body["bound_s"] == pytest.approx(bound["bound_s"])
+    # Beside its own linear program, what is proven of a sample counts.
+    assert body["bound_s"] == library.find_sample(NAME).bound_s >= bound["bound_s"]
     rows = body["results"]
     assert {"solver", "latency_s", "seconds", "valid", "violation", "found_by"} == set(rows[0])
     assert [r["latency_s"] for r in rows] == sorted(r["latency_s"] for r in rows)

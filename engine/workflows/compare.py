@@ -32,6 +32,7 @@ def compare(
 ) -> dict[str, Any]:
     """Results of each solver: `program`, `content_hash`, `bound_s`, and `results` by latency.
 
+    `bound_s`: by the linear program, or, of a sample, what is proven if that is more.
     `found_by` of a row: the solver that made the plan, where it is another one's. `xla_plan_read`:
     the share of the saving of XLA's plan that was read (None without a plan), and `warning`, if it
     is too small for `xla_compiled` to be a measure (else None). `unestimated_share`: of the time,

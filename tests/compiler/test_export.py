@@ -179,13 +179,13 @@ def test_the_flags_of_the_user_go_along(program: Program) -> None:
     origin = {
         "compiler_options": {"xla_a": "1", "xla_b": "2"},
         "libtpu_init_args": "--xla_c=3 X --xla_b=9",
-        "topology": "v5e:2x2",
+        "topology": "v5e:4x4",
     }
     mine = replace(program, provenance={**program.provenance, **origin})
     flags = Flags.of(mine, {"xla_b": "4"})
     assert flags.compiler_options == {"xla_a": "1", "xla_b": "4"}
     assert flags.environment == "--xla_c=3 X --xla_a=1 --xla_b=4"
-    assert flags.target.topology == "v5e:2x2"
+    assert flags.target.topology == "v5e:4x4"
     assert Flags.of(program, {"xla_b": "4"}).environment == "--xla_b=4"
     hostile = Flags.of(program, {"xla_b": "'; echo broken #"})
     shown = subprocess.run(
