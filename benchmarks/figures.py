@@ -109,6 +109,8 @@ def exported() -> list[str]:
         lines.append(f"{title}, that no fit had observed: {errors(new)}")
         for solver in ("local", "steered", "muzero"):
             own = [row for row in rows if row["key"][1] == solver]
+            if not own:
+                continue
             gains = [row["gain"] for row in own]
             programs = {row["key"][0] for row in own}
             lines.append(
