@@ -32,6 +32,11 @@ class Row:
     seconds: float | None
 
 
+def _per_cent_over(latency_s: float, least_s: float) -> float:
+    """As it is shown: a plan is below a bound by rounding alone, which is no negative zero."""
+    return round(100 * (latency_s / least_s - 1), 2) + 0.0 if least_s > 0 else 0.0
+
+
 def row(program: Program, name: str, plan: Plan) -> Row:
     """The row of a plan, which is simulated and checked for it."""
     simulation = simulate(program, plan)
@@ -74,7 +79,7 @@ def table(program: Program, rows: Sequence[Row], bound_s: float | None) -> pd.Da
             "solver": [r.solver for r in order],
             "runtime": [r.latency_s * 1e6 for r in order],
             "saved": [100 * share_saved(program, r.latency_s, bound_s) for r in order],
-            "over": [100 * (r.latency_s / least - 1) if least > 0 else 0.0 for r in order],
+            "over": [_per_cent_over(r.latency_s, least) for r in order],
             "stalls": [r.stall_s * 1e6 for r in order],
             "checker": [r.verdict for r in order],
             "stays": [r.num_stays for r in order],
