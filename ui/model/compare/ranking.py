@@ -32,6 +32,12 @@ class Row:
     seconds: float | None
 
 
+def _seconds_text(seconds: float) -> str:
+    """In four digits, as all quantities: `0.25 s`, `109.3 s`, `1,234 s`."""
+    decimals = 2 if seconds < 99.995 else 1 if seconds < 999.95 else 0
+    return f"{seconds:,.{decimals}f} s"
+
+
 def _per_cent_over(latency_s: float, least_s: float) -> float:
     """As it is shown: a plan is below a bound by rounding alone, which is no negative zero."""
     return round(100 * (latency_s / least_s - 1), 2) + 0.0 if least_s > 0 else 0.0
@@ -84,7 +90,7 @@ def table(program: Program, rows: Sequence[Row], bound_s: float | None) -> pd.Da
             "checker": [r.verdict for r in order],
             "stays": [r.num_stays for r in order],
             "copies": [r.num_copies for r in order],
-            "seconds": ["–" if r.seconds is None else f"{r.seconds:.2f} s" for r in order],
+            "seconds": ["–" if r.seconds is None else _seconds_text(r.seconds) for r in order],
         }
     )
 
