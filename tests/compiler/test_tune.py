@@ -232,6 +232,14 @@ def test_a_plan_of_the_users_is_compiled_though_earlier_runs_used_up_the_compile
     assert any("earlier runs made the 4 whole compiles; --compiles 7 goes on" in t for t in told)
 
 
+def test_without_compiles_nothing_is_said_of_earlier_runs(program: Program, plan: Plan) -> None:
+    told: list[str] = []
+    session = FakeSession(program, plan, FakeAnswers(), lambda _: 950.0)
+    tuning(session, plan, plans=[plan], compiles=1, note=told.append).run()
+    assert session.asked == ["[]"]
+    assert not any("earlier runs" in text for text in told)
+
+
 def test_fewer_compiles_than_before_take_the_best_of_all_that_is_cached(
     program: Program, plan: Plan, tmp_path: Path
 ) -> None:

@@ -259,7 +259,7 @@ class Tuning:
         `asked`: exports of the user's plans. Where all compiles are of earlier runs, the best of
         these is compiled all the same.
         """
-        if self.num_compiles >= self.compiles and self.num_fresh == 0:
+        if self.num_compiles >= max(2, self.compiles) and self.num_fresh == 0:
             self.note(
                 f"earlier runs made the {self.num_compiles} whole compiles;"
                 f" --compiles {self.num_compiles + PER_ROUND} goes on"

@@ -33,13 +33,21 @@ class Row:
 
 
 def _seconds_text(seconds: float) -> str:
-    """In four digits, as all quantities: `0.25 s`, `109.3 s`, `1,234 s`."""
+    """In four digits, as all quantities.
+
+    >>> [_seconds_text(seconds) for seconds in (0.25, 99.999, 109.32, 1234.5)]
+    ['0.25 s', '100.0 s', '109.3 s', '1,234 s']
+    """
     decimals = 2 if seconds < 99.995 else 1 if seconds < 999.95 else 0
     return f"{seconds:,.{decimals}f} s"
 
 
 def _per_cent_over(latency_s: float, least_s: float) -> float:
-    """As it is shown: a plan is below a bound by rounding alone, which is no negative zero."""
+    """As it is shown: a plan is below a bound by rounding alone, which is no negative zero.
+
+    >>> _per_cent_over(1.0 - 1e-9, 1.0), _per_cent_over(0.9, 1.0), _per_cent_over(1.0612, 1.0)
+    (0.0, -10.0, 6.12)
+    """
     return round(100 * (latency_s / least_s - 1), 2) + 0.0 if least_s > 0 else 0.0
 
 
