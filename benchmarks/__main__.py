@@ -30,6 +30,7 @@ SECTIONS = {
     "crowd": "crowd",
     **dict.fromkeys(("solvers", "ablations", "curve"), "agent"),
     "table": "solver_table",
+    "portfolio": "portfolio",
     "search-speed": "search_speed",
     "games": "agent_games",
     "weights": "agent_weights",
