@@ -82,12 +82,16 @@ def draw_program(
 
 @dataclass
 class _GroupDraft:
-    """`home`: the innermost level whose code may touch the group; `value`: its newest value."""
+    """`home`: the innermost level whose code may touch the group; `value`: its newest value.
+
+    `since`: the first slot that may, past the conditional of which one branch has made it.
+    """
 
     home: int
     value: int
     size_bytes: int
     is_mutable: bool
+    since: int = 0
 
 
 @dataclass
@@ -101,6 +105,8 @@ class _Draft:
     groups: list[_GroupDraft] = field(default_factory=list)
     instructions: list[Instruction] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
+    ends_of_branches: dict[int, tuple[int, int]] = field(default_factory=dict)
+    results: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def nest_regions(self, start: int, end: int, parent: int, depth: int) -> None:
         """Scatter properly nested whiles and branches over `[start, end)`."""
@@ -111,12 +117,35 @@ class _Draft:
                 continue
             stop = time + self.chance.randint(1, min(end - time, 2 + (end - start) // 2))
             outer = 1.0 if parent == TOP_LEVEL else self.regions[parent].multiplicity
-            kind = self.chance.choice(["while", "while", "branch"])
-            factor = self.chance.choice([2, 3, 12]) if kind == "while" else 0.5
-            index = len(self.regions)
-            self.regions.append(Region(f"{kind}.{index}", time, stop, outer * factor, parent, kind))
-            self.nest_regions(time, stop, index, depth + 1)
+            if stop - time > 1 and self.chance.random() < 0.4:
+                self._branch_off(time, stop, parent, outer, depth)
+            else:
+                kind = self.chance.choice(["while", "while", "branch"])
+                factor = self.chance.choice([2, 3, 12]) if kind == "while" else 0.5
+                region = Region(f"{kind}.{time}", time, stop, outer * factor, parent, kind)
+                self._nest(region, depth)
             time = stop
+
+    def _nest(self, region: Region, depth: int) -> None:
+        index = len(self.regions)
+        self.regions.append(region)
+        self.nest_regions(region.start, region.end, index, depth + 1)
+
+    def _branch_off(self, start: int, end: int, parent: int, outer: float, depth: int) -> None:
+        """Two branches, of a conditional that may have a third without instructions.
+
+        Their last instructions may make its result, in one place.
+        """
+        cut = self.chance.randint(start + 1, end - 1)
+        share = self.chance.choice([0.5, 0.5, 1 / 3])
+        name = f"if.{len(self.regions)}"
+        if self.chance.random() < 0.7 and self.ends_of_branches.keys().isdisjoint(
+            (cut - 1, end - 1)
+        ):
+            self.ends_of_branches |= {cut - 1: (parent, end), end - 1: (parent, end)}
+        for number, (first, last) in enumerate([(start, cut), (cut, end)]):
+            region = Region(f"{name}[{number}]", first, last, outer * share, parent, "branch")
+            self._nest(region, depth)
 
     def add_inputs(self, count: int) -> None:
         """Weights that are only read, and donated inputs that may be updated in place."""
@@ -126,7 +155,7 @@ class _Draft:
     def add_instruction(self, time: int) -> None:
         """Reads of visible groups, then in-place updates, overwrites and new values."""
         level = self._level_at(time)
-        visible = self._visible_groups(level)
+        visible = self._visible_groups(level, time)
         read = [self._pick(visible) for _ in range(self.chance.randint(0, 3)) if visible]
         updated = [g for g in read if self.groups[g].is_mutable and self.chance.random() < 0.25]
         if visible and self.chance.random() < 0.08:
@@ -136,6 +165,8 @@ class _Draft:
             self._access(time, level, self.groups[group].value, False, operand)
         written = [self._new_value(time, g) for g in dict.fromkeys(updated)]
         written += [self._define(time, level) for _ in range(count)]
+        if time in self.ends_of_branches:
+            written.append(self._result_of_branch(time))
         for result, value in enumerate(written):
             self._access(time, level, value, True, result)
         self._append_instruction(time, level)
@@ -208,13 +239,27 @@ class _Draft:
 
     def _define(self, time: int, level: int) -> int:
         """A fresh group; now and then code after its region may read it too."""
-        home = level
+        home, since = level, 0
         if level != TOP_LEVEL and self.chance.random() < 0.15:
             home = self.regions[level].parent
-        return self._new_group(time, home, is_mutable=True)
+            if self.regions[level].kind == "branch":
+                since = self._end_of_conditional(level)
+        return self._new_group(time, home, is_mutable=True, since=since)
 
-    def _new_group(self, defined: int, home: int, is_mutable: bool) -> int:
-        self.groups.append(_GroupDraft(home, -1, self._size(), is_mutable))
+    def _end_of_conditional(self, branch: int) -> int:
+        name = self.regions[branch].name.partition("[")[0]
+        return max(r.end for r in self.regions if r.name.partition("[")[0] == name)
+
+    def _result_of_branch(self, time: int) -> int:
+        """What a conditional returns: each of its branches writes it."""
+        home, end = self.ends_of_branches[time]
+        if (home, end) not in self.results:
+            self.results[home, end] = len(self.groups)
+            return self._new_group(time, home, is_mutable=True, since=end)
+        return self._new_value(time, self.results[home, end])
+
+    def _new_group(self, defined: int, home: int, is_mutable: bool, since: int = 0) -> int:
+        self.groups.append(_GroupDraft(home, -1, self._size(), is_mutable, since))
         return self._new_value(defined, len(self.groups) - 1)
 
     def _new_value(self, defined: int, group: int) -> int:
@@ -261,12 +306,12 @@ class _Draft:
         """Half the time one of the newest groups, else any."""
         return self.chance.choice(visible[-4:] if self.chance.random() < 0.5 else visible)
 
-    def _visible_groups(self, level: int) -> list[int]:
+    def _visible_groups(self, level: int, time: int) -> list[int]:
         chain = {TOP_LEVEL}
         while level != TOP_LEVEL:
             chain.add(level)
             level = self.regions[level].parent
-        return [i for i, g in enumerate(self.groups) if g.home in chain]
+        return [i for i, g in enumerate(self.groups) if g.home in chain and g.since <= time]
 
     def _level_at(self, time: int) -> int:
         """Regions are in pre-order, so the last that holds the slot is the innermost."""

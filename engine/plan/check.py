@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from engine.plan.levels import copy_level, level_of_interval
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.program.io import content_hash
-from engine.program.model import TOP_LEVEL, Program, Touch
+from engine.program.model import TOP_LEVEL, Conditional, Program, Touch
 
 RULES = (
     "wrong-program",
@@ -285,12 +285,37 @@ class _State:
     under_way: frozenset[int] = frozenset()
 
 
+@dataclass(slots=True)
+class _Ways:
+    """The ways through a conditional so far.
+
+    `entry`: the state in which the branches `left` begin; `exits`: those in which others ended;
+    `goes_past`: whether a way leads through none of the branches that have to do with the group.
+    """
+
+    entry: _State
+    left: set[int]
+    goes_past: bool
+    exits: list[_State] = field(default_factory=list)
+
+    def met(self) -> _State:
+        """What holds whichever way was taken."""
+        ends = [*self.exits, self.entry] if self.goes_past else self.exits
+        stays = {end.stay for end in ends}
+        return _State(
+            stays.pop() if len(stays) == 1 else None,
+            all(end.is_slow_valid for end in ends),
+            frozenset().union(*(end.under_way for end in ends)),
+        )
+
+
 class _GroupChecker:
     """Checks what one group's stays and its slow copy hold, from `liveness` on.
 
     `stays` by start, `copies` in plan order, `sinks`: indices. It walks touches, copies and sinks;
     a loop body until its entry state repeats, so that each iteration starts from what the previous
-    one left.
+    one left. It walks twice: as if all branches ran, one after another, and as if of each
+    conditional one did, whichever.
     """
 
     def __init__(
@@ -304,12 +329,15 @@ class _GroupChecker:
     ) -> None:
         self._program, self._plan, self._group = program, plan, group
         self._stays, self._copies, self._sinks = stays, copies, sinks
+        values = program.groups[group].values
+        self._first = min(program.values[v].defined for v in values)
         self._starts = [stay.start for stay in stays]
         self._stay_of_copy = [self._find_stay_of_copy(copy) for copy in copies]
         self._levels = [copy_level(program, copy, stays) for copy in copies]
         self._violations: dict[Violation, None] = {}
         self._events: dict[int, list[tuple[int, _Moment, int]]] = {TOP_LEVEL: []}
         self._exits: dict[tuple[int, _State], _State] = {}
+        self._either: dict[int, Conditional] = {}
 
     def violations(self) -> list[Violation]:
         """All that this group's part of the plan violates, from `liveness` on."""
@@ -317,9 +345,16 @@ class _GroupChecker:
         self._check_regions()
         self._list_events()
         self._walk(TOP_LEVEL, self._first_state())
+        either = {b: c for c in self._program.conditionals for b in c.branches}
+        if not (self._violations or self._events.keys().isdisjoint(either)):
+            self._either = either
+            self._exits.clear()
+            self._walk(TOP_LEVEL, self._first_state())
         return list(self._violations)
 
     def _note(self, rule: str, message: str, time: int) -> None:
+        if self._either:
+            message += ", where only one branch of a conditional runs"
         message = f"group {self._group}, slot {time}: {message}"
         self._violations[Violation(rule, message, time, self._group)] = None
 
@@ -336,8 +371,7 @@ class _GroupChecker:
         return index if index >= 0 and copy.deadline <= self._stays[index].end else None
 
     def _check_stays(self) -> None:
-        values = self._program.groups[self._group].values
-        first = min(self._program.values[v].defined for v in values)
+        first = self._first
         for stay in self._stays:
             if stay.start < first:
                 self._note(
@@ -413,24 +447,46 @@ class _GroupChecker:
 
     def _walk(self, level: int, state: _State) -> _State:
         """Pass once through the code of a level; returns the state at its end."""
+        ways: _Ways | None = None
         for time, moment, index in self._events[level]:
-            if moment is _Moment.REGION:
-                state = self._loop(index, state)
-            elif moment is _Moment.SINK:
-                self._check_sink(index, state)
-            elif moment is _Moment.STAY:
-                state = replace(state, stay=None) if state.stay == index else state
-            elif moment is _Moment.TOUCH:
-                state = self._touch(index, state)
-            elif moment is _Moment.DONE:
-                state = self._written(index, state)
-            elif moment is _Moment.DEADLINE:
-                state = self._complete_copy(index, state)
+            if moment is _Moment.REGION and index in self._either:
+                ways = ways or self._ways(self._either[index], state)
+                ways.exits.append(self._walk(index, ways.entry))
+                ways.left.remove(index)
+            elif ways is None:
+                state = self._step(time, moment, index, state)
             else:
-                state = self._start_copy(index, time, state)
-                if moment is not _Moment.COPY:
-                    state = self._complete_copy(index, state)
+                # Between two branches: at the end of those before, and at the start of the others.
+                ways.entry = self._step(time, moment, index, ways.entry)
+                ways.exits = [self._step(time, moment, index, exit) for exit in ways.exits]
+            if ways is not None and not ways.left:
+                state, ways = ways.met(), None
         return state
+
+    def _ways(self, conditional: Conditional, state: _State) -> _Ways:
+        """The ways through a conditional; past branches that leave the group alone as well."""
+        left = {branch for branch in conditional.branches if branch in self._events}
+        goes_past = len(left) < len(conditional.branches) or not conditional.is_whole
+        is_made = self._program.is_made_before(self._group, conditional)
+        return _Ways(state, left, goes_past and is_made)
+
+    def _step(self, time: int, moment: _Moment, index: int, state: _State) -> _State:
+        """The state after one event of a level's own code."""
+        if moment is _Moment.REGION:
+            return self._loop(index, state)
+        if moment is _Moment.SINK:
+            self._check_sink(index, state)
+            return state
+        if moment is _Moment.STAY:
+            return replace(state, stay=None) if state.stay == index else state
+        if moment is _Moment.TOUCH:
+            return self._touch(index, state)
+        if moment is _Moment.DONE:
+            return self._written(index, state)
+        if moment is _Moment.DEADLINE:
+            return self._complete_copy(index, state)
+        state = self._start_copy(index, time, state)
+        return state if moment is _Moment.COPY else self._complete_copy(index, state)
 
     def _loop(self, region: int, state: _State) -> _State:
         seen: set[_State] = set()

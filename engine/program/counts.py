@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 from engine.errors import ProgramFormatError, UsageError
 from engine.program.io import content_hash
-from engine.program.model import TOP_LEVEL, Program
+from engine.program.model import TOP_LEVEL, Program, branch_of
 from engine.program.validate import validate
 
 DEFAULT_TRIP_COUNT = 5
@@ -86,11 +86,6 @@ def given_counts(program: Program) -> Counts:
         raise ProgramFormatError(f"{program.name}: its record of trip counts is damaged") from error
 
 
-def branch_name(conditional: str, number: int) -> str:
-    """The name of the region of one branch."""
-    return f"{conditional}[{number}]"
-
-
 def multiplicities(regions: Sequence[_Region], counts: Counts) -> list[float]:
     """`[R]` how often each region runs in one run of the program, by these counts."""
     times: list[float] = []
@@ -101,7 +96,7 @@ def multiplicities(regions: Sequence[_Region], counts: Counts) -> list[float]:
             else (regions[region.parent].multiplicity, times[region.parent])
         )
         own = region.multiplicity / before
-        conditional, number = _branch(region)
+        conditional, number = branch_of(region.name, region.kind)
         if region.kind == "while":
             own = float(counts.trips.get(region.name, own))
         elif number is not None and conditional in counts.shares:
@@ -250,13 +245,6 @@ def _listed(texts: Sequence[str]) -> str:
     return ", ".join(texts[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _branch(region: _Region) -> tuple[str, int | None]:
-    """The conditional and the number of the branch that a region is, if it says so."""
-    conditional, bracket, number = region.name.partition("[")
-    is_branch = region.kind == "branch" and bracket and number.removesuffix("]").isdecimal()
-    return conditional, int(number.removesuffix("]")) if is_branch else None
-
-
 def _unknown_branches(program: Program) -> dict[str, int]:
     """The conditionals with how many branches they have.
 
@@ -266,7 +254,7 @@ def _unknown_branches(program: Program) -> dict[str, int]:
     known = given_counts(program).shares
     found: dict[str, int] = {}
     for region in program.regions:
-        conditional, number = _branch(region)
+        conditional, number = branch_of(region.name, region.kind)
         if number is not None:
             outer = program.multiplicity(region.parent)
             alike = round(outer / region.multiplicity)

@@ -158,12 +158,14 @@ def _integer(row: Mapping[str, str], column: str, where: str) -> int:
 
 def _program(buffers: Sequence[Buffer], where: str, name: str, capacity: int) -> Program:
     # What is aligned to a common multiple is aligned to each.
-    alignment = math.lcm(*(b.alignment for b in buffers))
-    if alignment > capacity:
-        raise ProgramFormatError(
-            f"{where}: all buffers are aligned alike, here to {alignment} bytes, a multiple of all"
-            f" alignments, and the capacity is {capacity}; give a larger one"
-        )
+    alignment = 1
+    for buffer in buffers:
+        alignment = math.lcm(alignment, buffer.alignment)
+        if alignment > capacity:
+            raise ProgramFormatError(
+                f"{where}: all buffers are aligned alike, here to a multiple of {alignment} bytes,"
+                f" and the capacity is {capacity}; give a larger one"
+            )
     remarks = []
     if alignment > min(b.alignment for b in buffers):
         remarks.append(f"all buffers are aligned to {alignment} bytes, since alignments differ")

@@ -6,8 +6,10 @@ sizes are bytes, and all seconds are totals over one run of the program (loops m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +34,31 @@ class Region:
     parent: int = TOP_LEVEL
     kind: str = "while"
     is_trip_count_known: bool = True
+
+
+def branch_name(conditional: str, number: int) -> str:
+    """The name of the region of one branch."""
+    return f"{conditional}[{number}]"
+
+
+def branch_of(name: str, kind: str) -> tuple[str, int | None]:
+    """The conditional and the number of the branch that a region is, if it says so."""
+    conditional, bracket, number = name.partition("[")
+    is_branch = kind == "branch" and bracket and number.removesuffix("]").isdecimal()
+    return conditional, int(number.removesuffix("]")) if is_branch else None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """The branches of one conditional that have instructions, as numbers of regions, in order.
+
+    They take the slots `[start, end)`. `is_whole`: whether all branches are among them.
+    """
+
+    branches: tuple[int, ...]
+    start: int
+    end: int
+    is_whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +136,8 @@ class Access:
 class Touch:
     """All accesses of one alias group by one instruction: served from one place, together.
 
-    `must_be_slow`: one of the accesses must be. `end`: the first slot before which all are over.
+    `reads`: whether the content of before must be there; so it must also where a branch writes what
+    the group holds, unread, if on another way through its conditional that is kept. `must_be_slow`: one of the accesses must be. `end`: the first slot before which all are over.
     """
 
     time: int
@@ -231,6 +259,8 @@ class Program:
             key = (access.time, self.values[access.value].group)
             merged.setdefault(key, []).append(index)
         touches = [self._touch(t, g, tuple(ids)) for (t, g), ids in merged.items()]
+        kept = self._kept_elsewhere(touches)
+        touches = [replace(t, reads=t.reads or (t.time, t.group) in kept) for t in touches]
         return tuple(sorted(touches, key=lambda t: (t.time, not t.reads)))
 
     def _touch(self, time: int, group: int, indices: tuple[int, ...]) -> Touch:
@@ -246,6 +276,80 @@ class Program:
             end=max(a.end for a in accesses),
             must_be_slow=any(a.must_be_slow for a in accesses),
         )
+
+    def _kept_elsewhere(self, touches: Sequence[Touch]) -> set[tuple[int, int]]:
+        """Of touches in time order: time and group of the writes that begin a branch on a content of before its conditional.
+
+        Not if all its branches begin so: then nothing of that content is left.
+        """
+        times = [touch.time for touch in touches]
+        kept: set[tuple[int, int]] = set()
+        for conditional in self.conditionals:
+            begun: dict[int, dict[int, Touch]] = {}
+            for branch in conditional.branches:
+                region = self.regions[branch]
+                first = bisect_left(times, region.start)
+                for touch in touches[first : bisect_left(times, region.end)]:
+                    begun.setdefault(touch.group, {}).setdefault(branch, touch)
+            for number, first_of in begun.items():
+                is_overwritten = (
+                    conditional.is_whole
+                    and len(first_of) == len(conditional.branches)
+                    and not any(touch.reads for touch in first_of.values())
+                )
+                if not is_overwritten and self.is_made_before(number, conditional):
+                    kept.update((t.time, number) for t in first_of.values())
+        return kept
+
+    def is_made_before(self, group: int, conditional: Conditional) -> bool:
+        """Whether the group has a content when the conditional is reached, whichever branches ran.
+
+        So it has none where only another branch around makes one: of those, one runs.
+        """
+        around = self.outwards(self.regions[conditional.branches[0]].parent)
+        own = [(c, self.regions[b]) for c in self.conditionals for b in c.branches if b in around]
+
+        def is_elsewhere(time: int) -> bool:
+            """Whether it is in a branch that does not run where the conditional is reached."""
+            return any(
+                c.start <= time < c.end and not branch.start <= time < branch.end
+                for c, branch in own
+            )
+
+        times = (self.values[v].defined for v in self.groups[group].values)
+        return any(time < conditional.start and not is_elsewhere(time) for time in times)
+
+    @cached_property
+    def conditionals(self) -> tuple[Conditional, ...]:
+        """The conditionals, by their first branches.
+
+        What is inlined twice follows itself: its branches begin again.
+        """
+        found: list[list[int]] = []
+        newest: dict[int, list[int]] = {}
+        for index, region in enumerate(self.regions):
+            if region.kind == "branch":
+                branches = newest.get(region.parent)
+                if branches is None or not self._goes_on(branches[-1], region):
+                    branches = newest[region.parent] = []
+                    found.append(branches)
+                branches.append(index)
+        return tuple(self._conditional(tuple(branches)) for branches in found)
+
+    def _goes_on(self, before: int, region: Region) -> bool:
+        """Whether a branch is one more of the conditional that has the branch `before`."""
+        last = self.regions[before]
+        conditional, number = branch_of(region.name, region.kind)
+        other, earlier = branch_of(last.name, last.kind)
+        if number is None or earlier is None or conditional != other:
+            return False
+        return number > earlier and region.start == last.end
+
+    def _conditional(self, branches: tuple[int, ...]) -> Conditional:
+        regions = [self.regions[branch] for branch in branches]
+        times = math.fsum(region.multiplicity for region in regions)
+        is_whole = times > (1 - 1e-6) * self.multiplicity(regions[0].parent)
+        return Conditional(branches, regions[0].start, regions[-1].end, is_whole)
 
     @cached_property
     def touches_of_group(self) -> tuple[tuple[int, ...], ...]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.errors import ProgramFormatError
-from engine.program.model import Program, Touch
+from engine.program.model import TOP_LEVEL, Program, Touch
 
 ROUNDING = 1e-9
 """Room for rounding in sums of times, as a share of what is added."""
+MAX_BYTES = 2**53
+"""Most bytes of one access over a whole run: what a file's numbers can say exactly."""
 MAX_TIMES = 1e15
 """No instruction runs more often than this, nor more rarely than one in so many runs."""
 MOST_COSTS = 0.5
@@ -42,27 +44,25 @@ def _first_problem(program: Program) -> str:
 
 
 def _region_problem(program: Program) -> str:
+    innermost = [TOP_LEVEL] * program.num_slots
     for index, region in enumerate(program.regions):
         if not (0 <= region.start < region.end <= program.num_slots):
             return f"region {index} has an impossible interval"
         if not (1 / MAX_TIMES < region.multiplicity < MAX_TIMES and -1 <= region.parent < index):
             return f"region {index} has an impossible multiplicity or parent"
-        if region.parent >= 0:
-            parent = program.regions[region.parent]
-            if not (parent.start <= region.start and region.end <= parent.end):
-                return f"region {index} is not inside its parent"
-        for other in program.regions[:index]:
-            apart = other.end <= region.start or region.end <= other.start
-            inside = other.start <= region.start and region.end <= other.end
-            if not (apart or inside):
-                return f"region {index} overlaps another"
+        held = set(innermost[region.start : region.end])
+        if len(held) > 1:
+            return f"region {index} overlaps another"
+        if held != {region.parent}:
+            return f"region {index} names a parent that is not the innermost region around it"
+        innermost[region.start : region.end] = [index] * (region.end - region.start)
+    for time, instruction in enumerate(program.instructions):
+        if instruction.level != innermost[time]:
+            return f"instruction {time} names a level that is not its innermost region"
     return ""
 
 
 def _instruction_problem(program: Program) -> str:
-    innermost = [-1] * program.num_slots
-    for index, region in enumerate(program.regions):
-        innermost[region.start : region.end] = [index] * (region.end - region.start)
     for time, instruction in enumerate(program.instructions):
         numbers = (instruction.fast_s, instruction.reserved_bytes, instruction.scratch_bytes)
         if min(*numbers, instruction.flops, instruction.floor_s, instruction.priced_s) < 0:
@@ -72,8 +72,6 @@ def _instruction_problem(program: Program) -> str:
         reserved, used = instruction.reserved_bytes, instruction.scratch_bytes
         if program.hardware.holds_scratch and reserved < used:
             return f"instruction {time} reserves {reserved} bytes of the {used} that it uses"
-        if instruction.level != innermost[time]:
-            return f"instruction {time} names a level that is not its innermost region"
     return ""
 
 
@@ -100,6 +98,8 @@ def _access_problem(program: Program) -> str:
             return f"access {index} writes a value that another instruction defines"
         if min(access.slow_bytes, access.uncertainty_s, access.in_flight) < 0:
             return f"access {index} has a negative uncertainty, size or number of slots in flight"
+        if access.slow_bytes > MAX_BYTES:
+            return f"access {index} moves {access.slow_bytes} bytes in one run, which is absurd"
         if access.saving_s < 0 and not access.is_write:
             return f"access {index} is a read with a negative saving"
         if access.must_be_slow and access.saving_s != 0:

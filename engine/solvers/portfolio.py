@@ -10,6 +10,7 @@ import os
 import queue
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -169,7 +170,10 @@ class _Race:
 
     def _consider_compiled(self) -> None:
         if has_compiled_plan(self._program):
-            self._consider(SOLVERS[COMPILED].run(self._program, self._budget), COMPILED)
+            # A stored plan that cannot be read costs no plan that was found.
+            with suppress(EngineError):
+                plan = SOLVERS[COMPILED].run(self._program, self._budget)
+                self._consider(plan, COMPILED)
 
     def _listen(self, share: float, message: str) -> bool:
         self._is_wanted = self._is_wanted and self._budget.progress(share, message)

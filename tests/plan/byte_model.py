@@ -2,11 +2,13 @@
 
 Each granule holds a piece of one version of one group's content, or garbage. Copies, work in flight
 and scratch write their granules when the plan says so; a place that is given up becomes garbage.
-Every read compares the granules with the version that it must find. Each region runs three times.
+Every read compares the granules with the version that it must find. Each region runs three times;
+with a source of chance, of each conditional at most one branch runs, once.
 """
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 
 from engine.plan.levels import copy_level, level_of_interval
@@ -36,6 +38,7 @@ class ByteModel:
 
     program: Program
     plan: Plan
+    chance: random.Random | None = None
     faults: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -46,6 +49,8 @@ class ByteModel:
         self._slow: list[Content] = [self._before(g) for g in range(len(program.groups))]
         self._copying: dict[int, Content] = {}
         self._flights: dict[int, _Flight] = {}
+        self._taken: dict[int, bool] = {}
+        self._undefined: set[int] = set()
         self._events: dict[int, list[tuple[int, int, int]]] = {}
         for stay in self.plan.stays:
             if stay.start == BEFORE_START:
@@ -56,7 +61,8 @@ class ByteModel:
         """Carry the plan out; the faults."""
         self._pass(TOP_LEVEL)
         for group, facts in enumerate(self.program.groups):
-            if facts.is_live_out and self._slow[group] != (group, self._version[group]):
+            is_due = facts.is_live_out and group not in self._undefined
+            if is_due and self._slow[group] != (group, self._version[group]):
                 self.faults.append(f"group {group} is lost at the end")
         for stay in self.plan.stays:
             if stay.start == BEFORE_START:
@@ -84,8 +90,12 @@ class ByteModel:
             level = level_of_interval(program, stay.start, stay.end)
             if stay.start != BEFORE_START:
                 self._events[level].append((stay.start, BEGIN, number))
+            while stay.end > program.level_end(level):
+                level = program.regions[level].parent
+            # One that ends inside a region serves nothing there.
+            cut = (r.start for r in program.regions if stay.start < r.start < stay.end < r.end)
             if stay.end < program.num_slots:
-                self._events[level].append((stay.end, END, number))
+                self._events[level].append((min(cut, default=stay.end), END, number))
         for number, copy in enumerate(self.plan.copies):
             events = self._events[copy_level(program, copy, self.plan.stays)]
             if copy.start < copy.deadline:
@@ -98,7 +108,7 @@ class ByteModel:
     def _pass(self, level: int) -> None:
         for time, kind, number in self._events[level]:
             if kind == REGION:
-                for _ in range(PASSES):
+                for _ in range(self._passes(number)):
                     self._pass(number)
             elif kind == RUN:
                 self._execute(time)
@@ -109,6 +119,22 @@ class ByteModel:
             else:
                 self._copy(number, kind)
             self._look_at_flights()
+
+    def _passes(self, region: int) -> int:
+        """How often a region runs, now that the code around it reaches it."""
+        if self.chance is None or self.program.regions[region].kind != "branch":
+            return PASSES
+        conditional = next(c for c in self.program.conditionals if region in c.branches)
+        if region == conditional.branches[0]:
+            ways = [*conditional.branches] + [-1] * (not conditional.is_whole)
+            taken = self.chance.choice(ways)
+            self._taken |= {branch: branch == taken for branch in conditional.branches}
+            # What the branches make is there only where one has made it.
+            for group, facts in enumerate(self.program.groups):
+                made = min(self.program.values[v].defined for v in facts.values)
+                if conditional.start <= made < conditional.end:
+                    self._undefined.add(group)
+        return int(self._taken[region])
 
     def _place_of(self, group: int, time: int) -> Stay | None:
         found = (s for s in self.plan.stays if s.group == group and s.start <= time < s.end)
@@ -129,6 +155,8 @@ class ByteModel:
 
     def _expect(self, place: Stay | None, who: str) -> None:
         group = place.group if place else -1
+        if group in self._undefined:
+            return
         if place is None or self._content(place) != (group, self._version[group]):
             self.faults.append(f"{who} finds no content of group {group} in its place")
 
@@ -148,7 +176,7 @@ class ByteModel:
         group = touch.group
         if self.plan.is_fast[touch.accesses[0]]:
             self._expect(self._place_of(group, touch.time), f"slot {touch.time}")
-        elif self._slow[group] != (group, self._version[group]):
+        elif group not in self._undefined and self._slow[group] != (group, self._version[group]):
             self.faults.append(f"slot {touch.time} finds group {group} stale in slow memory")
 
     def _begin(self, number: int, touch: Touch) -> None:
@@ -158,6 +186,7 @@ class ByteModel:
         if is_fast and place is None:
             self.faults.append(f"slot {touch.time} has no place for group {touch.group}")
         if touch.writes:
+            self._undefined.discard(touch.group)
             self._version[touch.group] += 1
             self._put(place, touch.group, GARBAGE)
         content = (touch.group, self._version[touch.group])
@@ -180,6 +209,8 @@ class ByteModel:
         """Who reads or writes in flight has its place to itself."""
         for flight in self._flights.values():
             touch, place = flight.touch, flight.place
+            if touch.group in self._undefined:
+                continue
             there = self._slow[touch.group] if place is None else self._content(place)
             if there != (GARBAGE if touch.writes else flight.content):
                 self.faults.append(f"what slot {touch.time} started meets others")

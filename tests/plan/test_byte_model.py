@@ -18,6 +18,8 @@ from tests.plan.cases import Buffer, plan_of, program_of
 from tests.strategies import draw_plan, draw_program, random_program, touchwise_plan
 
 MUTATIONS = 12
+WAYS = 4
+"""So many times branches are chosen for a plan."""
 
 
 def mutants(chance: random.Random, program: Program, plan: Plan) -> Iterator[Plan]:
@@ -62,7 +64,7 @@ def test_what_the_checker_accepts_can_be_carried_out(
 ) -> None:
     program = draw_program(chance, num_instructions, loops)
     for plan in accepted(chance, program, attempts=10):
-        assert ByteModel(program, plan).run() == []
+        assert faults(program, plan, chance) == []
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -70,7 +72,14 @@ def test_also_in_larger_programs(seed: int) -> None:
     chance = random.Random(seed)
     program = random_program(seed, 30, loops=seed % 2 == 0)
     for plan in accepted(chance, program, attempts=60):
-        assert ByteModel(program, plan).run() == []
+        assert faults(program, plan, chance) == []
+
+
+def faults(program: Program, plan: Plan, chance: random.Random) -> list[str]:
+    """What goes wrong if all branches run, and if of each conditional at most one does."""
+    found = ByteModel(program, plan).run()
+    ways = WAYS if program.conditionals else 0
+    return found + [f for _ in range(ways) for f in ByteModel(program, plan, chance).run()]
 
 
 def test_random_programs_have_all_kinds_of_work_in_flight() -> None:

@@ -120,6 +120,73 @@ def test_what_branches_return_stays_where_it_is_made() -> None:
     assert rule(program, fast, [(0, 0, 3, 5), (0, 0, 6, 9)]) == "live-out-lost"
 
 
+@pytest.mark.parametrize(
+    ("touches", "fast", "stays", "copies"),
+    [
+        # Where the other branch runs, the stay has no content after it.
+        ("w1 r3 r8", "0@3 0@8", [(0, 0, 2, 9)], [(0, "in", 2, 3)]),
+        ("w3 w6 r8", "0@6 0@8", [(0, 0, 6, 9)], []),
+        # It reads what was there before, not what the first branch wrote.
+        ("w1 w3 r6 r8", "0@3 0@6 0@8", [(0, 0, 3, 9)], []),
+        # It keeps what the first branch would overwrite.
+        ("w1 w3 r8", "0@1", [(0, 0, 1, 2)], []),
+        ("w1 w3 r8", "0@3 0@8", [(0, 0, 3, 9)], []),
+    ],
+)
+def test_a_plan_must_do_for_each_branch_alone(
+    touches: str, fast: str, stays: list[STAY], copies: list[IN_OUT]
+) -> None:
+    program = program_of([Buffer(256, touches)], regions=BRANCHES)
+    assert rule(program, fast, stays, copies) is not None
+    assert rule(program, "", [], []) is None
+
+
+def test_a_stay_from_before_a_conditional_serves_all_its_branches() -> None:
+    program = program_of([Buffer(256, "w1 w3 r6 r8")], regions=BRANCHES)
+    assert rule(program, "0@1 0@3 0@6 0@8", [(0, 0, 1, 9)]) is None
+    # Given up between the branches: written back at the end of the first, or before the other.
+    fast, stays = "0@1 0@3", [(0, 0, 1, 5)]
+    assert rule(program, fast, stays, [(0, "out", 5, 5)]) is None
+    assert rule(program, fast, stays) == "copy-late"
+    # A prefetch that starts in a branch brings nothing where another one runs.
+    assert rule(program, "0@6 0@8", [(0, 0, 5, 9)], [(0, "in", 5, 5)]) == "liveness"
+    assert rule(program, "0@6", [(0, 0, 5, 7)], [(0, "in", 5, 5)]) is None
+
+
+def test_branches_of_different_conditionals_may_both_run() -> None:
+    apart = [Region("if[0]", 2, 5, 0.5, kind="branch"), Region("or[1]", 5, 7, 0.5, kind="branch")]
+    program = program_of([Buffer(256, "w3 w6 r8")], regions=apart)
+    assert [len(c.branches) for c in program.conditionals] == [1, 1]
+    assert not any(c.is_whole for c in program.conditionals)
+    # The second conditional has another branch, which leaves the content alone.
+    assert [t.reads for t in program.touches] == [False, True, True]
+
+
+def test_conditionals_in_a_branch_do_not_part_its_own() -> None:
+    regions = [
+        Region("if[0]", 1, 4, 0.5, kind="branch"),
+        Region("in[0]", 1, 2, 0.25, 0, "branch"),
+        Region("in[1]", 2, 3, 0.25, 0, "branch"),
+        Region("if[1]", 4, 5, 0.5, kind="branch"),
+        # Inlined once more.
+        Region("if[0]", 5, 6, 0.5, kind="branch"),
+    ]
+    program = program_of([Buffer(256, "w0 r8")], regions=regions)
+    assert [c.branches for c in program.conditionals] == [(0, 3), (1, 2), (4,)]
+    assert [c.is_whole for c in program.conditionals] == [True, True, False]
+    assert (program.conditionals[0].start, program.conditionals[0].end) == (1, 5)
+
+
+def test_what_all_branches_overwrite_is_gone() -> None:
+    program = program_of([Buffer(256, "w1 w3 w6 r8")], regions=BRANCHES)
+    assert not program.touches[1].reads
+    assert rule(program, "0@1", [(0, 0, 1, 2)]) is None
+    missing = [BRANCHES[0], Region("if[1]", 5, 7, 1 / 3, kind="branch")]
+    program = program_of([Buffer(256, "w1 w3 w6 r8")], regions=missing)
+    assert program.touches[1].reads
+    assert rule(program, "0@1", [(0, 0, 1, 2)]) == "copy-late"
+
+
 def test_what_a_branch_in_a_loop_returns_ends_with_the_loop() -> None:
     outer = Region("body", 1, 8, 5.0)
     inner = [Region(b.name, b.start, b.end, 2.5, parent=0, kind=b.kind) for b in BRANCHES]

@@ -269,7 +269,18 @@ def test_a_region_may_not_leave_its_parent_or_cross_another() -> None:
     body = io.to_json(replace(program, regions=(one, replace(one, start=5, end=10))))
     assert "region 1 overlaps" in refusal(body)
     body = io.to_json(replace(program, regions=(one, replace(one, start=5, end=10, parent=0))))
-    assert "region 1 is not inside its parent" in refusal(body)
+    assert "region 1 overlaps" in refusal(body)
+    inside = replace(one, start=3, end=5, parent=-1)
+    body = io.to_json(replace(program, regions=(one, inside)))
+    assert "region 1 names a parent that is not the innermost region around it" in refusal(body)
+
+
+def test_more_bytes_than_a_file_can_say_are_refused_before_they_are_saved() -> None:
+    program = random_program(6, 30)
+    first, *others = program.accesses
+    many = replace(program, accesses=(replace(first, slow_bytes=2**53 + 1), *others))
+    with pytest.raises(ProgramFormatError, match="absurd"):
+        validate(many, "many")
 
 
 def test_writes_belong_to_the_defining_instruction_and_follow_the_reads() -> None:

@@ -117,6 +117,13 @@ def test_one_alignment_is_kept() -> None:
     assert minimalloc_program(text, "", "", 16).hardware.alignment == 4
 
 
+def test_a_common_alignment_of_many_digits_is_not_worked_out() -> None:
+    alignments = [10**18 + n for n in range(1, 600, 2)]
+    lines = [f"b{n},0,1,4,{alignment}" for n, alignment in enumerate(alignments)]
+    with pytest.raises(ProgramFormatError, match="give a larger one"):
+        minimalloc_program("\n".join(["id,lower,upper,size,alignment", *lines]), "", "", 64)
+
+
 def test_buffers_of_several_alignments_are_aligned_to_all_of_them() -> None:
     text = "id,lower,upper,size,alignment\na,0,1,5,4\nb,0,1,5,6\n"
     program = minimalloc_program(text, "", "", 24)
@@ -165,10 +172,13 @@ def test_columns_that_minimalloc_writes_are_read() -> None:
         ("id,lower,upper,size\na,0,1,13\n", "more than the capacity of 12"),
         ("id,lower,upper,size,offset\na,0,1,4,-1\n", "impossible alignment or offset"),
         ("id,lower,upper,size,alignment\na,0,1,4,0\n", "impossible alignment or offset"),
-        ("id,lower,upper,size,alignment\na,0,1,4,4\nb,0,1,4,10\n", "aligned alike, here to 20"),
+        (
+            "id,lower,upper,size,alignment\na,0,1,4,4\nb,0,1,4,10\n",
+            "aligned alike, here to a multiple of 20",
+        ),
         ("id,lower,upper,size,gaps\na,0,9,4,2-3\n", "line 2: gaps .* stricter"),
         ('id,lower,upper,size\n"a,0,1,4\n', "line 2"),
-        ("id,lower,upper,size,alignment\na,0,1,4,99999999\n", "alignment"),
+        ("id,lower,upper,size,alignment\na,0,1,4,99999999\n", "aligned alike"),
     ],
 )
 def test_bad_tables_are_refused(text: str, message: str) -> None:

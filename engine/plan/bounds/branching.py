@@ -118,7 +118,7 @@ class Branching:
             self._closed = min(self._closed, bound)
             self._is_stuck = True
             return
-        self._fix(node, bound, solved.certificate.reduced)
+        self._fix(node, solved.certificate)
         values = solved.values[self._whole]
         free = node.low[self._whole] < node.high[self._whole]
         is_split = (np.abs(values - np.round(values)) > FRACTIONAL) & free
@@ -142,10 +142,11 @@ class Branching:
         heapq.heappush(self._open, _Node(bound, self._made, low, high, basis))
         self._made += 1
 
-    def _fix(self, node: _Node, bound: float, reduced: FloatArray) -> None:
-        """Rule out the values whose reduced cost alone lifts the bound to the target."""
+    def _fix(self, node: _Node, certificate: Certificate) -> None:
+        """Rule out the values whose reduced cost alone lifts the certificate to the target."""
         if not math.isfinite(self.target):
             return
+        bound, reduced = certificate.value, certificate.reduced
         free = self._whole[node.low[self._whole] < node.high[self._whole]]
         node.high[free[bound + reduced[free] >= self.target]] = 0.0
         node.low[free[bound - reduced[free] >= self.target]] = 1.0

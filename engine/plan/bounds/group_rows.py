@@ -119,8 +119,7 @@ class GroupParts:
     under_way: dict[UnderWay, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        levels = [i.level for i in self.program.instructions]
-        self._times = [self.program.multiplicity(level) for level in levels]
+        self._levels = [i.level for i in self.program.instructions]
         self._sinks: dict[int, list[Sink]] = {}
         for sink in self.program.sinks:
             self._sinks.setdefault(sink.group, []).append(sink)
@@ -142,9 +141,14 @@ class GroupParts:
     def cheapest(self, level: int, start: int, end: int) -> float:
         """Smallest multiplicity of a copy that starts at `level` or in a slot of `[start, end)`.
 
-        Slots of inner regions count: a copy may run inside a branch, at its lower multiplicity.
+        Inner regions count: a copy may run inside a branch, at its lower multiplicity. So they do
+        where they have no slot of their own, but those of regions inside them.
         """
-        return min([self.program.multiplicity(level), *self._times[start:end]])
+        around = self.program.outwards(level)
+        inside = set(self._levels[start:end]).difference(around)
+        for inner in tuple(inside):
+            inside.update(r for r in self.program.outwards(inner) if r not in around)
+        return min(self.program.multiplicity(r) for r in (level, *inside))
 
     def around(self, time: int) -> list[int]:
         """The regions that hold slot `time`, innermost first."""

@@ -154,15 +154,20 @@ class WholeCopies:
         """Slots, from its touch back, in spans in which a prefetch holds its place in all or none.
 
         Of a loop that is not around the copy a span holds all slots: a copy that begins in it goes
-        into a stay that covers it. Second: the first slot in which the prefetch may begin.
+        into a stay that covers it. Where that is not so, no slot is followed from there back: in
+        the loop of the last write, and for a return in a loop that ends the program, where its stay
+        may begin. Second: the first slot in which the prefetch may begin.
         """
+        program = self.parts.program
         spans: list[range] = []
         slot = copy.time
         while slot > copy.start:
             loop = self._loop_within(copy.choice, slot - 1)
-            start = slot - 1 if loop is None else self.parts.program.regions[loop].start
-            if start < copy.start:
-                return spans, slot
+            start = slot - 1 if loop is None else program.regions[loop].start
+            is_return = copy.choice[1] < 0
+            ends_all = loop is not None and program.regions[loop].end == program.num_slots
+            if start < copy.start or (is_return and ends_all):
+                return spans, copy.start
             spans.append(range(slot - 1, start - 1, -1))
             slot = start
         return spans, copy.start

@@ -1,6 +1,6 @@
 """Which values share one place: in-place results, and pairs unless both are alive together.
 
-In place are dynamic-update-slice, scatter, and fusions that end in one (the rules of
+In place are dynamic-update-slice, scatter, ragged exchanges, and fusions that end in one (of
 `HloDataflowAnalysis::GetInPlaceInputOutputPairs`). XLA inserts copies before it schedules, so that
 pairs which must share never interfere. A module from elsewhere need not be so kind: there a pair is
 only joined if nothing reads what the other overwrites. Time is counted in points, three per event:
@@ -34,6 +34,8 @@ def in_place_results(scope: Scope, computation: int, ins: Any, depth: int = 0) -
     """Every result of `ins` (of `computation`) that must share an operand's place."""
     if ins.opcode == "dynamic-update-slice":
         return [InPlace((), 0, _size(scope.operand(computation, ins, 1)))]
+    if ins.opcode == "ragged-all-to-all":
+        return [InPlace((), 1, _size(scope.operand(computation, ins, 0)))]
     if ins.opcode == "scatter":
         return list(_scattered(scope, computation, ins))
     if ins.opcode != "fusion" or depth > MAX_NESTING:
@@ -111,12 +113,21 @@ def write_point(event: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """What liveness needs of a region: `end` as a point, its parent, whether it has a back edge."""
+class LiveRegion:
+    """What liveness needs of a region: `[start, end)` as points, its parent, what it is.
 
+    `conditional`: the first of the branches of which it is one; -1 for a loop.
+    """
+
+    start: int
     end: int
     parent: int
-    repeats: bool
+    conditional: int = -1
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it has a back edge."""
+        return self.conditional < 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,39 +139,69 @@ class Use:
     region: int
 
 
+_End = tuple[int, tuple[int, ...]]
+"""Where a use ends; the branches that it is in and the value's birth is not, outermost first."""
+
+
 def live_spans(
-    births: Sequence[tuple[int, int]], uses: Iterable[Use], regions: Sequence[Loop]
-) -> list[Span]:
-    """Span of every value, from its birth `(point, region)` to its last use.
+    births: Sequence[tuple[int, int]], uses: Iterable[Use], regions: Sequence[LiveRegion]
+) -> list[list[Span]]:
+    """Spans of every value, from its birth `(point, region)` to its last use.
 
-    What is born outside a loop and used inside is needed again in the next iteration.
+    What is born outside a loop and used inside is needed again in the next iteration. What is last
+    needed in the branches of a conditional is needed in each only up to the last use in that one.
     """
-    ends = [point + 1 for point, _ in births]
+    ends: list[list[_End]] = [[(point + 1, ())] for point, _ in births]
     for use in uses:
-        end = _past_loops(use, births[use.value][1], regions)
-        ends[use.value] = max(ends[use.value], end)
-    return [(birth[0], end) for birth, end in zip(births, ends, strict=True)]
+        ends[use.value].append(_past_loops(use, births[use.value][1], regions))
+    return [
+        list(_spans(birth[0], some, 0, regions)) for birth, some in zip(births, ends, strict=True)
+    ]
 
 
-def _past_loops(use: Use, born: int, regions: Sequence[Loop]) -> int:
+def _past_loops(use: Use, born: int, regions: Sequence[LiveRegion]) -> _End:
     around = {-1}
     while born >= 0:
         around.add(born)
         born = regions[born].parent
     end, region = use.point, use.region
+    branches: list[int] = []
     while region not in around:
         if regions[region].repeats:
             end = max(end, regions[region].end)
+            branches = []
+        else:
+            branches.append(region)
         region = regions[region].parent
-    return end
+    return end, tuple(reversed(branches))
+
+
+def _spans(
+    begin: int, ends: Sequence[_End], depth: int, regions: Sequence[LiveRegion]
+) -> Iterator[Span]:
+    """What is alive from `begin` on, in code at that depth of the branches of `ends`."""
+    last, branches = max(ends, key=lambda end: (end[0], -len(end[1])))
+    if len(branches) == depth:
+        yield begin, last
+        return
+    conditional = regions[branches[depth]].conditional
+    if begin < regions[conditional].start:
+        yield begin, regions[conditional].start
+    within: dict[int, list[_End]] = {}
+    for end in ends:
+        if len(end[1]) > depth and regions[end[1][depth]].conditional == conditional:
+            within.setdefault(end[1][depth], []).append(end)
+    for branch, some in sorted(within.items()):
+        start = regions[branch].start
+        yield from (s for s in _spans(start, some, depth + 1, regions) if s[0] < s[1])
 
 
 class Places:
     """Values joined into places, each with the spans during which it is taken."""
 
-    def __init__(self, spans: Sequence[Span]) -> None:
+    def __init__(self, spans: Sequence[Sequence[Span]]) -> None:
         self._leader = list(range(len(spans)))
-        self._spans: list[list[Span]] = [[span] for span in spans]
+        self._spans = [sorted(some) for some in spans]
 
     def leader(self, value: int) -> int:
         """The number that stands for the place of `value`."""

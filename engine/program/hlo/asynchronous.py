@@ -108,8 +108,20 @@ def _communicate(
         return [operands, record.result(event, ins.name, ins.shape.tuple_shapes[0], (0,)), flight]
     if ins.opcode in ("all-gather-start", "collective-permute-start"):
         result = record.result(event, ins.name, ins.shape.tuple_shapes[1], (1,))
+        if ins.opcode == "collective-permute-start" and len(operands) == 4:
+            # Its second operand is the array that it writes into.
+            _share(record, operands[1], result)
         return [operands, result, flight]
-    return [operands, record.result(event, ins.name, ins.shape), flight]
+    result = record.result(event, ins.name, ins.shape)
+    if ins.opcode == "all-reduce-start":
+        _share(record, operands, result)
+    return [operands, result, flight]
+
+
+def _share(record: Record, source: Tree, target: Tree) -> None:
+    """Results are in the place of operands: `HloDataflowAnalysis::GetInPlaceInputOutputPairs`."""
+    for one, other in zip(flat(source), flat(target), strict=False):
+        record.pair(one, other)
 
 
 def _done(record: Record, computation: int, ins: Any, start: Tree, region: int) -> Tree:
@@ -127,6 +139,13 @@ def elsewhere(
     begun = len(record.events)
     event = record.event(computation, ins, COMPUTE, operands, region)
     result = record.result(event, ins.name, ins.shape.tuple_shapes[1], (1,))
+    inner = ins.called_computation_ids[0]
+    root = record.scope.root(inner)
+    for alias in root.output_operand_aliasing:
+        parameter = record.scope.operand(inner, root, alias.operand_index)
+        if parameter.opcode == "parameter":
+            source = at(operands[parameter.parameter_number], alias.operand_shape_index)
+            record.pair(source, at(result, alias.output_shape_index))
     return [operands, result, record.launch(begun, region, is_elsewhere=True)]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.errors import ProgramFormatError
-from engine.program.hlo.alias import Loop, Places, Use, boundary, live_spans
+from engine.program.hlo.alias import LiveRegion, Places, Use, boundary, live_spans
 from engine.program.hlo.module import Scope
 from engine.program.hlo.record import CARRIED, COPIED, HANDED_ON, OWN, Record
 from engine.program.hlo.tree import Tree, at, flat
@@ -95,8 +95,11 @@ class Flow:
         """Join the alias pairs that do not interfere; settle where carried values come from."""
         births = [(v.point, v.region) for v in self.values]
         uses = [Use(self._content(u.value), u.point, u.region) for u in record.uses]
-        loops = [Loop(boundary(r.end), r.parent, r.kind == "while") for r in self.regions]
-        places = Places(live_spans(births, uses, loops))
+        regions = [
+            LiveRegion(boundary(r.start), boundary(r.end), r.parent, r.conditional)
+            for r in self.regions
+        ]
+        places = Places(live_spans(births, uses, regions))
         sources: dict[int, int] = {}
         for a, b in self.aliases:
             if places.join(self._content(a), self._content(b)) and a < b:

@@ -92,7 +92,10 @@ class Flight:
 
 @dataclass(slots=True)
 class FlowRegion:
-    """A while body or conditional branch: events `[start, end)`, total multiplicity."""
+    """A while body or conditional branch: events `[start, end)`, total multiplicity.
+
+    `conditional`: of a branch, the region of the first one of its conditional; else -1.
+    """
 
     name: str
     start: int
@@ -101,6 +104,7 @@ class FlowRegion:
     parent: int
     kind: str
     is_trip_count_known: bool
+    conditional: int = -1
 
 
 class Record:
@@ -120,6 +124,7 @@ class Record:
         self.updates: dict[int, tuple[int, int]] = {}
         self.uses: list[Use] = []
         self.open_flights: list[Flight] = []
+        self._sources: dict[int, list[int]] = {}
         self._work = 0
 
     def spend(self, amount: int) -> None:
@@ -173,6 +178,7 @@ class Record:
         is_pair = isinstance(source, int) and isinstance(target, int) and source != target
         if is_pair:
             self.aliases.append((source, target))
+            self._sources.setdefault(target, []).append(source)
         return is_pair
 
     def event(
@@ -230,7 +236,10 @@ class Record:
         """
         point = boundary(len(self.events))
         for event in flight.events:
-            for value in [*(v for _, v, _ in event.reads), *event.writes]:
+            # The place of an operand that a result takes over is held with the result.
+            over = {source for value in event.writes for source in self._sources.get(value, ())}
+            read = (v for _, v, _ in event.reads if v not in over)
+            for value in (*read, *event.writes):
                 self.use(value, point, region)
         if region == flight.region:
             flight.done = len(self.events)

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.errors import ProgramFormatError
-from engine.program.counts import branch_name
 from engine.program.hlo.alias import boundary, in_place_results
 from engine.program.hlo.asynchronous import (
     FUSED_DONE,
@@ -29,6 +28,7 @@ from engine.program.hlo.asynchronous import (
 from engine.program.hlo.record import COMPUTE, COPIED, HANDED_ON, JOIN, Record
 from engine.program.hlo.tree import Tree, at, flat, mapped
 from engine.program.hlo.trip_counts import trip_count
+from engine.program.model import branch_name
 
 MAX_DEPTH = 40
 
@@ -177,6 +177,7 @@ class Walker:
             results.append(self.walk(branch, [argument], number))
             self.record.close(number)
             numbers.append(number)
+            self.record.regions[number].conditional = numbers[0]
         return mapped(lambda *leaf: self._meet(ins.name, region, numbers, leaf), *results)
 
     def _meet(self, name: str, region: int, numbers: list[int], leaf: tuple[Tree, ...]) -> Tree:

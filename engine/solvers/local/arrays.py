@@ -14,6 +14,9 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+OUTSIDE = -2
+"""No region: the slot is not within the level that was asked about; or no branch."""
+
 
 class Facts(NamedTuple):
     """The program; never written to.
@@ -23,6 +26,7 @@ class Facts(NamedTuple):
     `reserved` `[T]`: its scratch in granules. `slot_first` `[T + 1]` and `slot_touch` `[N]`: the
     touches of each slot. `may_be_kept` `[G]`: inputs that the run before may leave in place.
     `touch_first` `[G + 1]`: where the touches of a group begin; they are in time order.
+    `either_start`, `either_end` `[R + 1]`: the conditional that a region is a branch of, or OUTSIDE.
     `may_be_fast` `[N]`: false for a touch that must be served from slow memory. `over` `[N]`: the
     first slot before which a touch is over.
     """
@@ -41,6 +45,8 @@ class Facts(NamedTuple):
     region_start: Ints
     region_end: Ints
     region_parent: Ints
+    either_start: Ints
+    either_end: Ints
     multiplicity: Floats
     number: Ints
     size: Ints
@@ -118,7 +124,12 @@ def _slots(program: Program, touches: list[int]) -> dict[str, Any]:
 
 def _regions(program: Program) -> dict[str, Any]:
     regions = program.regions
+    either = np.full((2, len(regions) + 1), OUTSIDE, dtype=np.int64)
+    for conditional in program.conditionals:
+        either[:, conditional.branches] = [[conditional.start], [conditional.end]]
     return {
+        "either_start": either[0],
+        "either_end": either[1],
         "region_start": np.array([*(r.start for r in regions), 0], dtype=np.int64),
         "region_end": np.array([*(r.end for r in regions), program.num_slots], dtype=np.int64),
         "region_parent": np.array([*(r.parent for r in regions), TOP_LEVEL], dtype=np.int64),
@@ -162,10 +173,6 @@ def _touches(program: Program, indices: list[int]) -> dict[str, Any]:
     }
 
 
-OUTSIDE = -2
-"""No region: the slot is not within the level that was asked about."""
-
-
 @compiled
 def child_at(facts: Facts, home: int, time: int) -> int:
     """The child of `home` that holds `time`; TOP_LEVEL where `home` itself does, or OUTSIDE."""
@@ -199,6 +206,29 @@ def free_from(facts: Facts, home: int, first: int, last: int) -> int:
     for touch in range(first, last + 1):
         over = max(over, facts.over[touch])
     return int(leave(facts, home, over - 1))
+
+
+@compiled
+def serves_all_ways(facts: Facts, home: int, first: int, last: int, wrote: int) -> bool:
+    """Whether what touch `wrote` makes in a branch may last past it: no other way is left out.
+
+    Of each conditional within `home` that it is in, the touches `first … last` serve all to come;
+    `first` is its first, or of before.
+    """
+    level, time = facts.level[facts.time[wrote]], facts.time
+    group = facts.group[first]
+    while level not in (home, TOP_LEVEL):
+        if facts.either_start[level] != OUTSIDE:
+            if last + 1 < facts.touch_first[group + 1] and time[last + 1] < facts.either_end[level]:
+                return False
+            if (
+                first > facts.touch_first[group]
+                and time[first] >= facts.either_start[level]
+                and time[first - 1] >= facts.either_start[level]
+            ):
+                return False
+        level = facts.region_parent[level]
+    return True
 
 
 @compiled

@@ -15,6 +15,7 @@ from engine.solvers.local.arrays import (
     free_from,
     holds,
     interval_level,
+    serves_all_ways,
     is_around,
     is_border,
     leave,
@@ -81,7 +82,8 @@ def outline(facts: Facts, state: State, first: int, last: int, home: int, is_kep
         draft[LIMIT] = min(draft[LIMIT], state.stay[after, START])
     if facts.reads[first] and not _wait_for_slow_copy(facts, state, group, first):
         return False
-    _ask_for_write_back(facts, state, group, first, last, home)
+    if not _ask_for_write_back(facts, state, group, first, last, home):
+        return False
     return bool(draft[READY] <= draft[NEED])
 
 
@@ -164,13 +166,20 @@ def _wait_for_slow_copy(facts: Facts, state: State, group: int, first: int) -> b
 @compiled
 def _ask_for_write_back(
     facts: Facts, state: State, group: int, first: int, last: int, home: int
-) -> None:
-    """Fill WRITE_BACK and narrow LIMIT, if later code needs in slow memory what the stay wrote."""
+) -> bool:
+    """Fill WRITE_BACK and narrow LIMIT, if later code needs in slow memory what the stay wrote.
+
+    False where it would be there only if one branch of a conditional ran, and not another.
+    """
     wrote = last
     while wrote >= first and not facts.writes[wrote]:
         wrote -= 1
     if wrote < first:
-        return
+        return True
+    if not facts.reads[first] and not serves_all_ways(facts, home, first, last, first):
+        return False
+    if not serves_all_ways(facts, home, first, last, wrote):
+        return False
     draft, sink_time = state.draft, facts.num_slots + 1
     for sink in range(facts.sink_first[group], facts.sink_first[group + 1]):
         if is_around(facts, facts.sink_region[sink], home):
@@ -180,14 +189,15 @@ def _ask_for_write_back(
     following = last + 1
     if following < facts.touch_first[group + 1] and facts.time[following] < sink_time:
         if not facts.reads[following]:
-            return
+            return True
         if holds(facts, home, facts.time[following]):
             draft[LIMIT] = min(draft[LIMIT], enter(facts, home, facts.time[following]))
     elif sink_time > facts.num_slots:
-        return
+        return True
     else:
         draft[LIMIT] = min(draft[LIMIT], sink_time)
     draft[WRITE_BACK] = leave(facts, home, facts.over[wrote] - 1)
+    return True
 
 
 @compiled

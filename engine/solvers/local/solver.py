@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -57,7 +57,7 @@ def search_locally(program: Program, budget: Budget, clock: Callable[[], float])
     if most is not None:
         run = _begun(program, budget.seed, start, compile_all(budget.progress))
         run.improve(lambda: budget.progress(0.0, f"{run.moves} moves"), most)
-        return run.plan({"moves": run.moves})
+        return _best(program, run, [] if start is None else [start], run.moves)
     with Warming() as warming:
         return _Search(program, budget, clock, warming).run(start)
 
@@ -69,6 +69,12 @@ def _begun(program: Program, seed: int, start: Plan | None, code: Code) -> Run:
         run.load(start)
     run.build(lambda: True)
     return run
+
+
+def _best(program: Program, run: Run, given: Sequence[Plan], moves: int) -> Plan:
+    """The best plan of a run, or one that was given: of that, not all can be taken up."""
+    best = min([run.plan({}), *given], key=lambda plan: simulate(program, plan).latency_s)
+    return replace(best, notes={"moves": moves})
 
 
 class _Search:
@@ -99,10 +105,7 @@ class _Search:
             if self._is_over or not run.is_stale:
                 break
         assert self._best is not None
-        # A plan to begin from is taken up but for what cannot be said.
-        plans = [self._best.plan({}), *self._given]
-        best = min(plans, key=lambda plan: simulate(self._program, plan).latency_s)
-        return replace(best, notes={"moves": self._moves_before})
+        return _best(self._program, self._best, self._given, self._moves_before)
 
     def _begun_from(self, plan: Plan) -> Run:
         self._given.append(plan)

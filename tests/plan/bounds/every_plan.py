@@ -51,7 +51,9 @@ def _drawn(chance: random.Random, name: str) -> Program:
         start = chance.randrange(SLOTS - 1)
         end = chance.randint(start + 1, SLOTS)
         kind, times = chance.choice([("while", 3.0), ("branch", 0.5)])
-        regions = [Region(f"{kind}.0", start, end, times, kind=kind)]
+        regions = [Region(f"{kind}[0]", start, end, times, kind=kind)]
+        if kind == "branch" and end < SLOTS:
+            regions.append(Region("branch[1]", end, end + 1, 0.5, kind=kind))
     hardware = replace(
         HARDWARE,
         fast_bytes=GRANULE * chance.choice([2, 3]),
@@ -72,6 +74,8 @@ def _drawn(chance: random.Random, name: str) -> Program:
     )
     program = replace(program, name=name, accesses=accesses)
     validate(program, name)
+    if check(program, all_slow_plan(program)) is not None:
+        raise ProgramFormatError("a branch reads what another one makes")
     return program
 
 

@@ -295,6 +295,52 @@ def test_a_stay_may_begin_within_a_branch_and_outlast_it() -> None:
     assert lower_bound(program).bound_s <= simulate(program, plan).latency_s == 0
 
 
+def busy(time: int) -> cases.Buffer:
+    """A write of 10,240 bytes that is always slow: its instruction leaves no idle time."""
+    return cases.Buffer(10_240, f"w{time}", may_be_fast=False)
+
+
+def assert_is_no_bound_above(program: Program, plan: Plan) -> None:
+    assert check(program, plan) is None
+    latency_s = simulate(program, plan).latency_s
+    for method in METHODS:
+        assert lower_bound(program, 20.0, method).bound_s <= latency_s * SLACK
+
+
+def test_a_copy_may_run_in_a_branch_that_has_no_code_but_loops() -> None:
+    loops = [Region(f"loop.{n}", n, n + 1, 2.5, parent=0) for n in (1, 2, 3)]
+    regions = [Region("if[0]", 1, 4, 0.5, kind="branch"), *loops]
+    program = cases.program_of([cases.Buffer(1024, "w0 r3"), *map(busy, range(4))], 4, regions)
+    accesses = (
+        replace(a, saving_s=0.0, must_be_slow=True) if a.value == 0 and not a.is_write else a
+        for a in program.accesses
+    )
+    program = replace(program, accesses=tuple(accesses))
+    plan = cases.plan_of(program, "0@0", [(0, 0, 0, 4)], [(0, "out", 1, 3)])
+    assert simulate(program, plan).stall_s == pytest.approx(512)
+    assert_is_no_bound_above(program, plan)
+
+
+def test_a_prefetch_may_run_in_the_loop_of_the_last_write() -> None:
+    loop = Region("loop", 1, 4, 5.0)
+    buffers = [cases.Buffer(1024, "w2 r5", is_input=True), *map(busy, (0, 1, 2, 4, 5))]
+    program = cases.program_of(buffers, 6, [loop], fast_s=[0, 0, 0, 10_000, 0, 0])
+    program = cases.with_slow_writes(program, 0, 1, 2, 4, 5)
+    for start in (0, 1):
+        plan = cases.plan_of(program, "0@5", [(0, 0, start, 6)], [(0, "in", 3, 4)])
+        assert_is_no_bound_above(program, plan)
+
+
+def test_an_input_may_come_back_within_a_loop_that_ends_the_program() -> None:
+    loop = Region("loop", 2, 5, 5.0)
+    buffers = [cases.Buffer(1024, "r0", is_input=True), cases.Buffer(1024, "w2 r3")]
+    buffers += map(busy, range(4))
+    program = cases.program_of(buffers, 5, [loop], fast_s=[0, 0, 0, 0, 10_000])
+    stays = [(0, 0, -1, 1), (1, 0, 2, 4), (0, 0, 4, 5)]
+    plan = cases.plan_of(program, "0@0 1@2 1@3", stays, [(0, "in", 4, 5)])
+    assert_is_no_bound_above(program, plan)
+
+
 def test_a_weight_is_copied_once_before_its_loop() -> None:
     draft = Draft()
     weight = draft.input("weight", 100)

@@ -295,6 +295,63 @@ def test_what_is_started_holds_its_operand_and_result_until_it_is_done(
     assert in_flight(made) == {"R b": ("m", "n"), f"W {written}": ("m", "n")}
 
 
+IN_PLACE = """  a = A parameter(0)
+  b = A negate(a)
+{start}
+  m = A tanh(a)
+{done}
+{read}
+  n = A add(m, d)
+  ROOT r = (A, A) tuple(n, {result})"""
+ALIASED = """%wrapped
+  p = A parameter(0)
+  ROOT w = A custom-call(p), custom_call_target="x", output_to_operand_aliasing={{}: (0, {})}"""
+
+
+@pytest.mark.parametrize(
+    ("start", "done", "result", "called"),
+    [
+        (
+            "s = A all-reduce-start(b), replica_groups={}, to_apply=%sum",
+            "all-reduce-done",
+            "s",
+            SUM,
+        ),
+        (
+            "z = s32[] constant(0)\n  o = (s32[], s32[]) tuple(z, z)\n"
+            "  s = (A, A, u32[], u32[]) collective-permute-start(a, b, o, o),"
+            " source_target_pairs={{0,1}}, slice_sizes={{64,128}}",
+            "collective-permute-done",
+            "s{1}",
+            "",
+        ),
+        (
+            's = ((A), A, s32[]) async-start(b), async_execution_thread="sparsecore",'
+            " calls=%wrapped",
+            "async-done",
+            "s{1}",
+            ALIASED,
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_needed", [False, True])
+def test_the_result_of_what_is_in_flight_may_be_in_the_place_of_an_operand(
+    start: str, done: str, result: str, called: str, is_needed: bool
+) -> None:
+    lines = IN_PLACE.format(
+        start=f"  {start}",
+        done=f"  d = A {done}(s)",
+        read="  k = A cosine(b)" if is_needed else "  k = A cosine(a)",
+        result="k",
+    )
+    made = program(module(lines, *([called] if called else [])))
+    # What is needed later keeps a place of its own.
+    assert (value(made, "b").group == value(made, result).group) != is_needed
+    (flight,) = [t for t in made.touches if t.group == value(made, result).group and t.is_in_flight]
+    assert flight.writes
+    assert flight.reads != is_needed
+
+
 def test_ragged_exchange_is_generic_work_in_flight() -> None:
     """A ragged-all-to-all in flight is an async-start of one."""
     arrays = "A, A, s32[2], s32[2], s32[2], s32[2]"

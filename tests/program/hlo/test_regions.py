@@ -137,6 +137,34 @@ def test_a_branch_that_hands_on_what_is_read_later_shares_nothing() -> None:
     assert shared(made) == set()
 
 
+UPDATE = """%update
+  p = A parameter(0)
+  u = f32[1,128] constant({...})
+  z = s32[] constant(0)
+  ROOT r = A dynamic-update-slice(p, u, z, z)"""
+
+
+@pytest.mark.parametrize("branches", ["%keep, %update", "%update, %keep", "%update, %read"])
+def test_a_branch_updates_in_place_what_another_keeps_or_reads(branches: str) -> None:
+    made = program(
+        module(
+            f"""  p = s32[] parameter(0)
+  a = A parameter(1)
+  x = A negate(a)
+  c = A conditional(p, x, x), branch_computations={{{branches}}}
+  ROOT d = A tanh(c)""",
+            "%keep\n  ROOT p = A parameter(0)",
+            UPDATE.replace("%update", "%read").replace("f32[1,", "f32[2,").replace("r =", "s ="),
+            UPDATE,
+        )
+    )
+    # Not a whole copy: the row alone is written, in half of all runs.
+    assert writes(made, "r")["r"] == 128 * 4 // 2
+    assert value(made, "x").group == value(made, "r").group
+    (source,) = reads(made, "d")
+    assert value(made, source).group == value(made, "r").group
+
+
 def test_a_region_without_instructions_vanishes() -> None:
     made = program(
         module(

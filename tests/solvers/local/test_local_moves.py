@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
-from engine.program.model import Program
+from engine.program.model import Program, Region
 from engine.solvers.local.arrays import Ints
 from engine.solvers.local.plans import key_of, place_stays, present_stays, spans_of, to_plan
 from engine.solvers.local.recreate import objective, serve_group
@@ -27,6 +27,7 @@ from engine.solvers.local.state import (
 )
 from engine.solvers.local.stays import undo
 from engine.solvers.local.timeline import settle, under_way
+from tests.plan.cases import Buffer, program_of
 from tests.strategies import programs, random_program
 
 MOVES = 8
@@ -84,6 +85,24 @@ def picture(state: State) -> tuple[object, ...]:
     ]
     held = tuple(state.bucket.ravel()), tuple(state.free)
     return stays, [tuple(column) for column in times], under_way, held
+
+
+@pytest.mark.parametrize("touches", ["w3 w6 r8", "w1 w3 r8", "w1 w3 r6 r8", "w1 r3 w6 r8"])
+def test_a_stay_does_not_last_past_a_branch_where_another_may_run(touches: str) -> None:
+    """The other buffer leaves room before, in or after one of the branches only."""
+    branches = [
+        Region("if[0]", 2, 5, 0.5, kind="branch"),
+        Region("if[1]", 5, 7, 0.5, kind="branch"),
+    ]
+    for first, last in [(0, 1), (1, 2), (2, 4), (5, 6), (6, 8), (7, 8)]:
+        buffers = [Buffer(768, touches), Buffer(1024, f"w{first} r{last}")]
+        program = program_of(buffers, regions=branches)
+        for seed in range(3):
+            run = Run(program, seed)
+            run.build(lambda: True)
+            run.make_moves(20)
+            run.settle_on_best()
+            assert check(program, run.plan({})) is None
 
 
 @settings(deadline=None)

@@ -151,6 +151,20 @@ def test_a_stay_that_the_search_cannot_say_is_left_out() -> None:
     assert check(one, run.plan({})) is None
 
 
+def test_a_plan_that_can_be_taken_up_in_part_counts_whole() -> None:
+    """A slow touch between two fast ones of its stay cannot be said."""
+    hardware = replace(HARDWARE, max_cross_program_prefetches=0)
+    buffers = [Buffer(1024, "r1 r2 r3 r4", is_input=True)]
+    one = program_of(buffers, 5, fast_s=[2000.0, 0, 0, 0, 0], hardware=hardware)
+    slow = (replace(a, saving_s=0.0, must_be_slow=True) if a.time == 2 else a for a in one.accesses)
+    one = replace(one, accesses=tuple(slow))
+    start = plan_of(one, "0@1 0@3 0@4", [(0, 0, 0, 5)], [(0, "in", 0, 1)])
+    assert check(one, start) is None
+    for moves in (0, 50):
+        found = moved(one, 0, moves, start)
+        assert simulate(one, found).latency_s <= simulate(one, start).latency_s
+
+
 def test_a_broken_plan_to_begin_from_is_refused(program: Program) -> None:
     plan = solve("density", program)
     broken = replace(plan, stays=(*plan.stays, Stay(0, -1, 0, 1)))
