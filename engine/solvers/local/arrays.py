@@ -193,6 +193,19 @@ def enter(facts: Facts, home: int, time: int) -> int:
 
 
 @compiled
+def enter_loops(facts: Facts, home: int, time: int) -> int:
+    """The same of what slot `time` makes: a place for it may begin within a branch."""
+    level, start = facts.level[time], time
+    while level != home:
+        if level == TOP_LEVEL:
+            return time
+        if facts.either_start[level] == OUTSIDE:
+            start = facts.region_start[level]
+        level = facts.region_parent[level]
+    return start
+
+
+@compiled
 def leave(facts: Facts, home: int, time: int) -> int:
     """The first slot after `time` and the child around it."""
     child = child_at(facts, home, time)

@@ -63,6 +63,9 @@ def load_stay(
     """
     draft = state.draft
     home = interval_level(facts, start, end)
+    while end > facts.region_end[home]:
+        # It outlasts the branch in which it begins.
+        home = facts.region_parent[home]
     if not outline(facts, state, first, last, home, start < 0):
         return False
     if not time_copies(facts, state, 0.0, 0.0, 1.0) and not time_copies(

@@ -12,6 +12,7 @@ from engine.solvers.local.arrays import (
     child_at,
     common_level,
     enter,
+    enter_loops,
     free_from,
     holds,
     interval_level,
@@ -73,6 +74,8 @@ def outline(facts: Facts, state: State, first: int, last: int, home: int, is_kep
     if is_kept:
         return _outline_kept(facts, state, group, first, home)
     draft[NEED] = enter(facts, home, facts.time[first])
+    if not facts.reads[first]:
+        draft[NEED] = enter_loops(facts, home, facts.time[first])
     draft[READY] = max(facts.region_start[home], facts.born[group])
     if before != NONE:
         draft[READY] = max(draft[READY], state.stay[before, END])

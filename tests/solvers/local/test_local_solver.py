@@ -33,7 +33,7 @@ TEACHING = [e.name for e in library.index() if e.best_solver == "exhaustive"]
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    return random_program(5, 60)
+    return random_program(9, 60)
 
 
 def moved(program: Program, seed: int, moves: int, start: Plan | None = None) -> Plan:
