@@ -14,6 +14,9 @@ PROGRAM = "lstm-v5e-b128"
 KEPT = "localStorage.getItem('mallocmuzero-progress') ?? ''"
 
 
+IN_PANEL = "document.activeElement.matches('.turn, .turn *')"
+
+
 def wait_for_board(page: Page) -> None:
     page.wait_for_selector(".map.lesson[data-move]", timeout=PATIENCE_MS)
     page.wait_for_selector(".turn.lesson .goal", timeout=PATIENCE_MS)
@@ -27,6 +30,11 @@ def test_a_match_is_played_by_keys_to_the_score_sheet(browser: Browser, server: 
     first = page.locator(".map").get_attribute("data-move")
     page.keyboard.press("2")
     assert eventually(lambda: page.locator(".map").get_attribute("data-move") != first)
+    page.locator('.turn [data-do="undo"]').focus()
+    page.keyboard.press("Enter")
+    assert eventually(lambda: page.locator(".map").get_attribute("data-move") == first)
+    page.wait_for_selector('.turn [data-do="undo"]', state="detached", timeout=PATIENCE_MS)
+    assert eventually(lambda: bool(page.evaluate(IN_PANEL))), "the button is gone, the panel is not"
     page.get_by_role("button", name="Let greedy finish").focus()
     page.keyboard.press("Enter")
     page.wait_for_selector(".turn.lesson .verdict", timeout=PATIENCE_MS)

@@ -103,9 +103,11 @@ def test_the_key_of_a_refused_action_says_why(page: Page) -> None:
     start = f"{name} is not allowed here. "
     assert eventually(lambda: toast.count() > 0 and toast.inner_text().startswith(start))
     assert len(toast.inner_text()) > len(start) + 20, "a reason"
+    told = panel(page)
     page.keyboard.press("ArrowRight")
     # Well before it would go by itself.
     page.wait_for_selector(".map .toast[hidden]", state="attached", timeout=5_000)
+    assert eventually(lambda: panel(page) != told), "the next test begins on the new panel"
 
 
 def test_a_refused_action_is_explained_on_the_map(page: Page) -> None:

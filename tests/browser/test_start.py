@@ -67,6 +67,10 @@ def test_it_steps_by_button_and_key_and_says_each_move(still: Page) -> None:
         else:
             still.locator('.tour [data-go="next"]').click()
     assert len(said) == 8 and all(text.split(".")[0].isdecimal() for text in said)
+    still.evaluate("document.activeElement.blur()")
+    still.keyboard.press("Home")
+    assert move(still) == 7, "outside of the map the page's own keys scroll it"
+    still.locator(".map.tour").focus()
     still.keyboard.press("3")
     assert move(still) == 7, "there is nothing to play here"
     assert_no_error(still)

@@ -136,3 +136,62 @@ test("the cursor is told when the hand rests, once", () => {
   assert.equal(map.sent.length, 1);
   mock.timers.reset();
 });
+
+test("who is in the panel by keyboard stays at the same button of the new panel, or in it", () => {
+  mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1000 });
+  const page = { ...globalThis.document },
+    body = {};
+  let changed = null;
+  globalThis.MutationObserver = class {
+    constructor(whenChanged) {
+      changed = whenChanged;
+    }
+    observe() {}
+    disconnect() {
+      changed = null;
+    }
+  };
+  const element = (dataset, isVisible = true) => ({
+    dataset,
+    isConnected: true,
+    matches: () => isVisible,
+    focus() {
+      globalThis.document.activeElement = this;
+    },
+  });
+  // A panel in place of the one before, whose focused button goes with it.
+  const panel = (...buttons) => {
+    const { activeElement } = globalThis.document;
+    if (activeElement && activeElement !== body) activeElement.isConnected = false;
+    const turn = Object.assign(element({}), { querySelectorAll: () => buttons });
+    globalThis.document = { ...page, body, activeElement: body, querySelector: () => turn };
+    changed?.();
+    return turn;
+  };
+  const now = () => globalThis.document.activeElement;
+  const undo = () => element({ do: "undo" });
+  const held = undo();
+  panel(held);
+  held.focus();
+  const map = view();
+  map.command("undo");
+  const [other, same] = [element({ do: "play", action: "1" }), undo()];
+  panel(other, same);
+  assert.equal(now(), same);
+  const turn = panel(element({ do: "play", action: "2" }));
+  assert.equal(now(), turn);
+  // Who went elsewhere meanwhile is left there.
+  const elsewhere = element({});
+  turn.isConnected = false;
+  elsewhere.focus();
+  changed?.();
+  assert.equal(now(), elsewhere);
+  assert.equal(changed, null);
+  // Nor is a click with the mouse remembered: Space is the map's then.
+  element({ do: "undo" }, false).focus();
+  map.answered(1000);
+  map.command("undo");
+  assert.equal(changed, null);
+  globalThis.document = page;
+  mock.timers.reset();
+});

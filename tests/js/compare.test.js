@@ -4,7 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { declared } from "./declared.js";
 
-const { Plans, Window, inside } = declared(["Plans", "Window", "inside"], ["compare/maps/plans.js"]);
+const { Plans, Window, inside, Sheet } = declared(
+  ["Plans", "Window", "inside", "Sheet"],
+  ["compare/maps/plans.js", "compare/maps/sheet.js"],
+  "class View {}",
+);
 
 // Four slots, of 1, 2, 1 and 4 seconds in the first plan, all of 1 second in the second.
 function plans() {
@@ -66,4 +70,21 @@ test("where a tensor is in each plan", () => {
     [-1, 0, 0, -1],
   );
   assert.equal(plans().stayAt(0, 2, 3), -1);
+});
+
+test("another program begins with its own selection, whatever was chosen in the one before", () => {
+  const state = { group: -1, hover: -1, slot: -1, isDiff: false };
+  const made = Object.assign(Object.create(Sheet.prototype), { state, nonce: null, grid: { style: {} } });
+  Object.assign(made, { build() {}, refresh() {} });
+  const show = (program, group_names, data = {}) => {
+    const shown = Object.assign(plans(), { program, group_names });
+    made.update({ data: { nonce: 0, group: -1, slot: -1, ...data }, setStateValue() {} }, shown);
+    return [state.group, state.hover, state.slot];
+  };
+  show("one", ["a", "b", "c"]);
+  Object.assign(state, { group: 2, hover: 1, slot: 3 });
+  assert.deepEqual(show("one", ["a", "b", "c"]), [2, 1, 3]);
+  assert.deepEqual(show("other", ["a"]), [-1, -1, -1]);
+  assert.deepEqual(show("third", ["a", "b"], { group: 1, slot: 2 }), [1, -1, 2]);
+  assert.deepEqual(show("fourth", ["a"], { group: 1 }), [-1, -1, -1]);
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { declared } from "./declared.js";
 
-const MAP = declared(["HELP", "KEYS", "ACTION_KEYS"], ["components/memory_map/keys.js"], "class MapView {}");
+const MAP = declared(["HELP", "KEYS", "ACTION_KEYS", "MapView"], ["components/memory_map/keys.js"], "class MapView {}");
 const SEARCH = declared(["HELP"], ["search/tree/keys.js"]);
 const WALKING = ["←", "→", "↑", "↓", "Esc", "Space"];
 
@@ -29,4 +29,19 @@ test("the help lists every letter that the map answers", () => {
     letters.filter((key) => !told.has(key)),
     [],
   );
+});
+
+test("keys outside of a map that is but a film are the page's", () => {
+  globalThis.Element = class {};
+  const root = { isConnected: true },
+    done = [];
+  const map = Object.assign(new MAP.MapView(), { plan: {}, root, answers: (key) => done.push(key) });
+  const press = (key, ...path) =>
+    map.key({ key, composedPath: () => path, preventDefault() {}, stopImmediatePropagation() {} });
+  press("ArrowDown", {});
+  map.tour = {};
+  press("ArrowDown", {});
+  press("j", {});
+  press("ArrowRight", {}, root);
+  assert.deepEqual(done, ["ArrowDown", "ArrowRight"]);
 });

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { declared } from "./declared.js";
 
 const MAP = "components/memory_map/";
-const { matches } = declared(
-  ["matches"],
+const { matches, Finder } = declared(
+  ["matches", "Finder"],
   ["components/words.js", `${MAP}finder.js`],
   "const NONE = -1; const keepInSight = () => {};",
 );
@@ -57,4 +57,29 @@ test("a line of actions is letters with how often each repeats", () => {
   assert.equal(lettersOf([]), "");
   // An undecided move (5) is written as Drop.
   assert.equal(lettersOf([2, 5]), "d2");
+});
+
+test("the finder says which option Enter would take", () => {
+  const attributes = new Map();
+  const input = {
+    value: "weights",
+    setAttribute: (name, value) => attributes.set(name, value),
+    removeAttribute: (name) => attributes.delete(name),
+  };
+  const list = { querySelector() {} };
+  const root = { querySelector: (selector) => (selector === ".hits" ? list : input) };
+  const finder = new Finder({ root, plan: PLAN, on() {} });
+  const active = () => attributes.get("aria-activedescendant");
+  const press = (key) => finder.key({ key, stopPropagation() {}, preventDefault() {} });
+  finder.search();
+  assert.equal(active(), "hit-0");
+  press("ArrowDown");
+  assert.equal(active(), "hit-1");
+  assert.match(list.innerHTML, /id="hit-1" data-hit="1" aria-selected="true"/);
+  finder.close();
+  assert.equal(active(), undefined);
+  input.value = "nowhere";
+  finder.search();
+  assert.equal(active(), undefined);
+  assert.match(list.innerHTML, /^<li role="option" aria-disabled="true">/);
 });

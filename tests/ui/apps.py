@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -31,6 +32,12 @@ def open_view(script: object, *arguments: str, **query: str) -> AppTest:
     at.run()
     assert not at.exception
     return at
+
+
+def browser_keeps(at: AppTest) -> str:
+    """The progress that the browser has been given last."""
+    stores = [e for e in at.get("bidi_component") if e.proto.component_name == "browser_store"]
+    return str(max((json.loads(e.proto.json) for e in stores), key=lambda s: s["token"])["text"])
 
 
 def session_of(at: AppTest) -> Session:

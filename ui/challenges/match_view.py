@@ -19,7 +19,7 @@ from ui.learn import board_view
 from ui.model.challenges.match import CHOICES, EVERY, Match, MatchScene, inviting, leads_of
 from ui.model.challenges.practice import MINE, PRACTICE
 from ui.model.challenges.review import mistakes_of, review_html
-from ui.model.challenges.state import ChallengeState
+from ui.model.challenges.state import ChallengeState, GameKey
 from ui.model.learn.state import Learning, Seat
 from ui.session import caching
 
@@ -88,13 +88,19 @@ def show_match(name: str, learning: Learning, state: ChallengeState) -> None:
     seat = learning.seat(key, match.attempt(state.decisions))
 
     def review(seat: Seat) -> Node:
-        found = state.sheets.get((match.program.name, tuple(seat.attempt.tip.game.actions)))
+        found = state.sheets.get(_game_key(match, seat))
         return None if found is None else review_html(match, seat, found)
 
     scene = MatchScene(match, learning, state, key, review=review)
     board_view.show(scene, seat, left, right)
     with sheet:
         _sheet(match, seat, learning, state)
+
+
+def _game_key(match: Match, seat: Seat) -> GameKey:
+    """What a score sheet is of."""
+    attempt = seat.attempt
+    return match.program.name, tuple(attempt.tip.game.actions), attempt.decided
 
 
 def _take_up(name: str, learning: Learning, state: ChallengeState) -> None:
@@ -121,7 +127,8 @@ def _head(name: str, learning: Learning, state: ChallengeState) -> None:
         CHOICES,
         index=CHOICES.index(state.decisions),
         format_func=lambda n: "you decide every move" if n == EVERY else f"you decide {n} moves",
-        key="decisions",
+        # A widget keeps what was chosen on it: another number from elsewhere takes another widget.
+        key=f"decisions_{state.decisions}",
         label_visibility="collapsed",
     )
     if chosen != state.decisions:
@@ -139,7 +146,7 @@ def _sheet(match: Match, seat: Seat, learning: Learning, state: ChallengeState) 
     attempt = seat.attempt
     if not attempt.is_over:
         return
-    key = (match.program.name, tuple(attempt.tip.game.actions))
+    key = _game_key(match, seat)
     if key not in state.sheets:
         if learning.wanted != "score":
             return

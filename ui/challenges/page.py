@@ -11,7 +11,7 @@ from ui.challenges.match_view import show_match, show_programs
 from ui.challenges.question_view import show_questions
 from ui.components.markdown import plain
 from ui.learn.classroom_view import take_class
-from ui.learn.progress_view import keep_progress, progress_files
+from ui.learn.progress_view import keep_progress, progress_files, save_quietly
 from ui.model.learn.classroom import CLASS_PARTS
 from ui.session import caching
 from ui.session.jobs_view import with_jobs
@@ -75,8 +75,10 @@ def _overview(session: Session) -> None:
     if chosen == _FIND:
         st.query_params.from_dict({_TAB: "find"})
         show_questions(session.learning, session.challenges)
+        save_quietly(session.learning, "page")
         return
     st.query_params.clear()
+    save_quietly(session.learning, "page")
     name = show_programs(session.learning)
     if name is not None:
         st.query_params.from_dict({_PROGRAM: name})

@@ -164,9 +164,10 @@ def _in_run(learning: Learning, state: ChallengeState, positions: dict[str, Aske
         best = learning.progress.with_record(run.kind, run.score)
         is_record = best != learning.progress
         learning.keep(best)
-        _result(learning, state, run, is_record)
-        # The last position stays, with why the answer was wrong.
-        return bool(state.question in positions and state.question in run.missed)
+        # A position that was missed last stays, with why the answer was wrong.
+        is_shown = state.question in positions and state.question in run.missed
+        _result(learning, state, run, is_record, is_shown)
+        return is_shown
     _clock(run.kind)
     return True
 
@@ -203,12 +204,15 @@ def _clock(kind: str) -> None:
     st.markdown(" · ".join(parts))
 
 
-def _result(learning: Learning, state: ChallengeState, run: Run, is_record: bool) -> None:
+def _result(
+    learning: Learning, state: ChallengeState, run: Run, is_record: bool, is_shown: bool
+) -> None:
     missed = f", {count_text(len(run.missed), 'position')} missed" if run.missed else ""
     record = " A new record!" if is_record and run.score else ""
     st.success(f"**{run.score}** right{missed}.{record}", icon=":material/timer:")
     if run.missed:
-        st.caption("What you missed comes back in practice; the last one stands below, with why.")
+        below = "; the last one stands below, with why" if is_shown else ""
+        st.caption(f"What you missed comes back in practice{below}.")
     _begin(learning, state, "Again")
 
 

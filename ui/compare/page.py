@@ -18,6 +18,7 @@ from ui.components.glossary import about
 from ui.components.markdown import plain
 from ui.components.units import share_text, time_text
 from ui.jobs.protocol import BOUND, FAILED, SOLVE, STOPPED
+from ui.jobs.run import Job
 from ui.model.compare.comparison import MODES
 from ui.model.compare.ranking import Row, ranked
 from ui.session import caching, links, opening
@@ -50,12 +51,12 @@ def render() -> None:
     opened = session.open
     if not opened.plans:
         opening.first_plan(session)
-    if opened.bound_s is None and not any(job.solver == BOUND for job in opened.jobs):
+    if opened.bound_s is None and not _bound_jobs(opened):
         opening.order(session, BOUND, _BOUND_SECONDS)
     _order_expected(session)
     rows = _rows(opened)
     opened.comparison.settle([row.solver for row in ranked(rows)])
-    _figures(opened, rows, figures)
+    _figures(session, rows, figures)
     warn_of_reading(opened.program)
     _controls(session)
     _failures(opened)
@@ -92,16 +93,26 @@ def _rows(opened: OpenProgram) -> list[Row]:
     return [caching.row_of(p.identity, opened.program, p.plan, p.name) for p in plans]
 
 
+def _bound_jobs(opened: OpenProgram) -> list[Job]:
+    return [job for job in opened.jobs if job.solver == BOUND]
+
+
 def _figures(
-    opened: OpenProgram, rows: list[Row], places: list[st.delta_generator.DeltaGenerator]
+    session: Session, rows: list[Row], places: list[st.delta_generator.DeltaGenerator]
 ) -> None:
+    opened = session.open
     program, best = opened.program, ranked(rows)[0] if rows else None
-    bound = time_text(opened.bound_s) if opened.bound_s is not None else "…"
+    has_ended = all(job.state in (FAILED, STOPPED) for job in _bound_jobs(opened))
+    is_lost = opened.bound_s is None and has_ended
+    bound = "–" if is_lost else "…" if opened.bound_s is None else time_text(opened.bound_s)
     places[0].metric("All slow", time_text(program.all_slow_s), help=about("All slow"))
     whose = f" Here: {best.solver}." if best else ""
     fastest = time_text(best.latency_s) if best else "–"
     places[1].metric("Best plan", fastest, help=about("Best plan") + whose)
     places[2].metric("Lower bound", bound, help=about("Lower bound"))
+    if is_lost and places[2].button("Compute it", key="bound_again", icon=":material/refresh:"):
+        opening.order(session, BOUND, _BOUND_SECONDS)
+        st.rerun()
     gap = "–"
     if best and opened.bound_s:
         gap = share_text(best.latency_s / opened.bound_s - 1)

@@ -29,11 +29,12 @@ def show(session: Session, rows: list[Row]) -> None:
     program, bound_s = session.open.program, session.open.bound_s
     late_chart(session, losses(program, rows, bound_s), "losses")
     columns = table(program, rows, bound_s)
-    chosen = show_table(
-        columns, _COLUMNS, key="results", on_select="rerun", selection_mode="single-cell"
-    )
+    # A table keeps its selection by its key: other plans in its rows are another table.
+    names = tuple(columns["solver"])
+    key = f"results_{session.open.identity}_{hash(names)}"
+    chosen = show_table(columns, _COLUMNS, key=key, on_select="rerun", selection_mode="single-cell")
     picked = chosen.selection.cells
-    name = columns["solver"][picked[0][0]] if picked else None
+    name = names[picked[0][0]] if picked else None
     if st.button(
         f"Open {name} on the map" if name else "Choose a row above to open its plan on the map",
         key="open_plan",

@@ -1,22 +1,55 @@
 // A text in the browser's own storage. It goes to Python once, and again when another tab has
-// changed it; a text that Python sends with a later token is written. A quiet one only writes.
+// changed it; a text that Python sends with a later token is written, unless the storage holds what
+// this tab does not know: that goes to Python first, which sends both merged. A quiet one only writes.
 export default ({ data, setStateValue, parentElement }) => {
-  const memory = ((globalThis.browserStores ??= {})[data.name] ??= { written: "" });
+  const store = storeOf(data.name),
+    isWritten = write(store, data);
+  if (!data.quiet) {
+    store.look = () => {
+      if (parentElement.isConnected) look(store, data.name, parentElement, setStateValue);
+    };
+  }
+  if (!data.quiet || !isWritten) store.look();
+};
+
+// `known`: the text that this tab has read or written last, `written`: the token of what it wrote.
+function storeOf(name) {
+  const stores = (globalThis.browserStores ??= {});
+  if (!stores[name]) {
+    const store = { written: "", known: "", look: () => {} };
+    stores[name] = store;
+    // Only other tabs' changes are told; without a key they have cleared everything.
+    addEventListener("storage", ({ key }) => (key === name || key === null) && store.look());
+  }
+  return stores[name];
+}
+
+// Writes a text that is due; returns false if there is one that is not known here.
+function write(store, { name, token, text }) {
+  if (!token || token <= store.written) return true;
+  try {
+    const stored = localStorage.getItem(name) ?? "";
+    if (stored && stored !== store.known) return false;
+    if (text) localStorage.setItem(name, text);
+    else localStorage.removeItem(name);
+    Object.assign(store, { written: token, known: text });
+  } catch {
+    // What is looked for next says that nothing is kept.
+  }
+  return true;
+}
+
+function look(store, name, place, send) {
   let text = "",
     isKept = true;
   try {
-    if (data.token && data.token > memory.written) {
-      if (data.text) localStorage.setItem(data.name, data.text);
-      else localStorage.removeItem(data.name);
-      memory.written = data.token;
-    }
-    text = localStorage.getItem(data.name) ?? "";
+    text = localStorage.getItem(name) ?? "";
   } catch {
     isKept = false;
   }
-  if (data.quiet) return;
+  store.known = text;
   const sent = JSON.stringify([text, isKept]);
-  if (parentElement.sent === sent) return;
-  parentElement.sent = sent;
-  setStateValue("stored", { text, kept: isKept });
-};
+  if (place.sent === sent) return;
+  place.sent = sent;
+  send("stored", { text, kept: isKept });
+}

@@ -66,7 +66,7 @@ def show(session: Session, thought: Thought) -> None:
                 f"debug_gap_{thought.identity}_{shown.study is not None}",
             )
         with listing:
-            key = f"debug_gap_rows_{thought.identity}_{len(found.corrections)}"
+            key = f"debug_gap_rows_{thought.identity}_{hash(tuple(rows))}"
             picked = chosen_row(table_of(program, rows, found.gap_s), _COLUMNS, key, _TABLE_PX)
     if picked is not None:
         _follow(session, rows[picked], key)

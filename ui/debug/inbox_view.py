@@ -68,11 +68,14 @@ def show(session: Session, rows: Sequence[Finding]) -> None:
         return
     noted = {name: debug.notes.of(studies.key_of(t)) for name, t in state.thoughts.items()}
     at = _place(session, rows)
+    # The default counts only for a new table, so other rows or another position make one.
+    moves = tuple((finding.game, finding.move) for finding in rows)
+    key = f"debug_inbox_{session.open.identity}_{hash((moves, at))}_{debug.edition}"
     shown = [c for c in COLUMNS if c != "game" or debug.is_of_all]
     chosen = show_table(
         table(rows, noted, (state.current, state.move)),
         _CONFIG,
-        key=f"debug_inbox_{debug.edition}",
+        key=key,
         height=248,
         on_select="rerun",
         selection_mode="single-row",

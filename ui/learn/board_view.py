@@ -81,7 +81,7 @@ def _board(scene: Scene, seat: Seat, panel: DeltaGenerator) -> None:
     learning.save_game(scene.board)
     if is_news:
         st.rerun()
-    save_quietly(learning)
+    save_quietly(learning, "board")
     draft, message = seat.on_board.draw(_held(scene, seat))
     if _identity(scene, draft.identity) != seat.stored:
         st.rerun()

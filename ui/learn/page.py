@@ -12,7 +12,7 @@ from ui.components.markdown import plain
 from ui.learn.classroom_view import show_class, show_teachers, take_class
 from ui.learn.lesson_map_view import lesson_map
 from ui.learn.lesson_view import show_lesson
-from ui.learn.progress_view import keep_progress, progress_files
+from ui.learn.progress_view import keep_progress, progress_files, save_quietly
 from ui.model.learn.classroom import CLASS_PARTS
 from ui.model.learn.state import Learning
 from ui.session import caching
@@ -109,6 +109,7 @@ def _overview(learning: Learning, lessons: Catalogue) -> None:
             "Real programs against opponents, and positions in which the tempting move is wrong."
         )
     show_teachers(lessons)
+    save_quietly(learning, "page")
 
 
 def _continue(learning: Learning, lessons: Catalogue) -> None:

@@ -18,8 +18,7 @@ KEY = "progress"
 def keep_progress(learning: Learning) -> None:
     """Let the browser keep the progress, and take up what it has; every page of it calls this."""
     with st.container(key="progress_store"):
-        text = "" if learning.progress.is_empty else learning.progress.text()
-        stored = browser_store(STORE, text, learning.token, KEY)
+        stored = browser_store(STORE, learning.text, learning.token, KEY)
     if stored is not None:
         learning.is_kept = stored.is_kept
         if learning.take(stored.text):
@@ -52,11 +51,13 @@ def progress_files(learning: Learning) -> None:
         _forget(learning)
 
 
-def save_quietly(learning: Learning) -> None:
-    """Let the browser keep the progress, from within a fragment; nothing runs anew for it."""
-    with st.container(key="progress_store_quiet"):
-        text = "" if learning.progress.is_empty else learning.progress.text()
-        browser_store(STORE, text, learning.token, f"{KEY}_quiet", is_quiet=True)
+def save_quietly(learning: Learning, where: str) -> None:
+    """Let the browser keep what was done since `keep_progress`; nothing runs anew for it.
+
+    `where`: the part of the page that does so.
+    """
+    with st.container(key=f"progress_store_{where}"):
+        browser_store(STORE, learning.text, learning.token, f"{KEY}_{where}", is_quiet=True)
 
 
 def _forget(learning: Learning) -> None:

@@ -33,6 +33,9 @@ def dispatch(session: Session, line: Line, command: Mapping[str, Any]) -> None:
 
 def _play(session: Session, line: Line, command: Mapping[str, Any]) -> None:
     action, move = int(command["action"]), session.cursor.move
+    if _is_asked(session, move):
+        # The question is about the plan, whatever is shown.
+        line.go(PLAN)
     game = line.game_at(move)
     if game.is_over or not 0 <= action < NUM_ACTIONS:
         return
@@ -68,8 +71,8 @@ def _answer(session: Session, line: Line, move: int, action: int) -> None:
     assert session.quiz is not None, "there is a question"
     own, rating = line.film.actions[move], Rating()
     if action != own:
+        rating = line.worth(move, action)
         line.play(move, action)
-        rating = line.tree.lines[line.tree.current].rating
     session.quiz.answers[move] = Answer(action, own, rating)
     _show(session, line, move)
 

@@ -266,14 +266,22 @@ def _board(panel: DeltaGenerator, figures: DeltaGenerator) -> None:
     else:
         session.cursor.move = min(session.cursor.move, line.tip)
         game = line.game_at(session.cursor.move)
-        thoughts = session.open.searches.thoughts.values()
-        opinion = opinion_of(thoughts, game, line.actions_before(session.cursor.move))
+        opinion = _opinion(session, plan, line, game)
         panel.html(turn_html(session, shown.plan, line, game, opinion, shown.is_game))
         overlay = _overlay(session, shown, game, opinion)
     MEMORY_MAP.show(_map_data(session, plan, shown, overlay), key=MAP_KEY)
     query = links.query(session, plan, line)
     st.query_params.from_dict(query)
     caching.last_views().put(session.identity, View("play", query))
+
+
+def _opinion(session: Session, plan: OpenPlan, line: Line, game: ReferenceGame) -> Opinion | None:
+    """What the agent thinks of the position; nothing while the visitor is asked about it."""
+    move = session.cursor.move
+    if session.quiz is not None and session.quiz.is_open_at(plan.identity, move):
+        return None
+    thoughts = session.open.searches.thoughts.values()
+    return opinion_of(thoughts, game, line.actions_before(move))
 
 
 def _take(session: Session, plan: OpenPlan, shown: _Shown) -> bool:

@@ -108,7 +108,7 @@ def _move_parts(
     move_story = story(program, game.move)
     is_asked = session.quiz is not None and session.quiz.is_open_at(_identity(session), move)
     chosen = None if is_asked else _chosen(session, plan, line, move)
-    offered = choices(game, None if is_asked else opinion)
+    offered = choices(game, opinion)
     if not is_game:
         offered = [_as_placed(c, program, plan, game.move, chosen) for c in offered]
     cards = [
@@ -215,8 +215,10 @@ def _eviction_html(session: Session, game: ReferenceGame, name: str) -> Renderab
     It is about the selected tensor, else about `name`, the tensor of the move.
     """
     program, selected = session.open.program, session.cursor.selected
-    if selected >= 0 and selected != game.move.group:
-        name = program.values[program.groups[selected].values[0]].name
+    group = selected if selected >= 0 else game.move.group
+    if group != game.move.group:
+        name = program.values[program.groups[group].values[0]].name
+    eviction = session.eviction
     return div(".what-if")[
         b["What if"],
         " ",
@@ -226,7 +228,7 @@ def _eviction_html(session: Session, game: ReferenceGame, name: str) -> Renderab
         " or ",
         span(".tied")[command_html("evict", "never fast", for_ever=1), "?"],
         br,
-        _answer(session.eviction) if session.eviction else None,
+        _answer(eviction) if eviction is not None and eviction.group == group else None,
     ]
 
 

@@ -16,13 +16,13 @@ from engine.lessons.positions import read_positions
 from engine.lessons.score import Sheet
 from engine.program import library
 from tests.chosen import chosen
-from tests.ui.apps import open_view
-from ui.model.challenges.match import EVERY, inviting, match_of
-from ui.model.challenges.practice import MINE, positions_of
+from tests.ui.apps import browser_keeps, open_view
+from ui.model.challenges.match import EVERY, MatchScene, inviting, match_of
+from ui.model.challenges.practice import LIMIT_S, MINE, MINUTES, Run, positions_of
 from ui.model.challenges.question import question_of
 from ui.model.challenges.state import ChallengeState
-from ui.model.learn.progress import Mistake
-from ui.model.learn.state import Seat
+from ui.model.learn.progress import Mistake, Progress, progress_of
+from ui.model.learn.state import Learning, Seat
 from ui.session import caching
 
 NAME = "lstm-v5e-b128"
@@ -57,6 +57,11 @@ def command(at: AppTest, key: str, seat: Seat, do: str, **given: Any) -> None:
 
 def play_match(at: AppTest, action: int) -> None:
     command(at, "match", seat_of(at, "match"), "play", action=action)
+
+
+def decide(at: AppTest, moves: int) -> None:
+    box = next(b for b in at.selectbox if str(b.key).startswith("decisions"))
+    box.set_value(moves).run()
 
 
 def match_page() -> AppTest:
@@ -98,7 +103,7 @@ def test_a_program_that_was_played_on_stays_on_the_shelf() -> None:
 @pytest.mark.nightly
 def test_a_game_of_good_moves_beats_greedy_and_is_kept() -> None:
     at = match_page()
-    at.selectbox(key="decisions").set_value(EVERY).run()
+    decide(at, EVERY)
     seat = seat_of(at, f"match {NAME} {EVERY}")
     for _ in range(80):
         if seat.attempt.is_over:
@@ -170,6 +175,36 @@ def test_teaching_takes_back_a_bad_move_and_says_what_it_costs() -> None:
     assert len(seat.attempt.points) == before + 1, "without teaching it stands"
 
 
+def test_a_move_that_was_taken_back_belongs_to_its_board_and_its_position() -> None:
+    match, learning, state = caching.match_on(NAME), Learning(), ChallengeState()
+
+    def board(decisions: int) -> tuple[MatchScene, Seat]:
+        key = f"match {NAME} {decisions}"
+        seat = learning.seat(key, match.attempt(decisions))
+        return MatchScene(match, learning, state, key), seat
+
+    (scene, seat), (other_scene, other) = board(state.decisions), board(15)
+    bad = None
+    while bad is None or not seat.attempt.is_begun:
+        values = match.judged(seat.attempt.tip.game, state.decisions)
+        scene.decide(seat, max(values, key=lambda a: values[a].saved_s))
+        values = match.judged(seat.attempt.tip.game, state.decisions)
+        bad = next((a for a in values if match.cost_s(values, a) > 0), None)
+    scene.decide(seat, bad)
+    assert "was taken back" in scene.panel(seat) and scene.explained(seat) is not None
+    assert "was taken back" not in other_scene.panel(other)
+    other_scene.carry_out(other, {"do": "anyway"})
+    assert other_scene.explained(other) is None and not other.attempt.is_begun
+    seat.jump(seat.attempt.undo())
+    points = list(seat.attempt.points)
+    assert "was taken back" not in scene.panel(seat)
+    scene.carry_out(seat, {"do": "anyway"})
+    assert seat.attempt.points == points, "it is of a later decision"
+    seat.jump(seat.attempt.redo())
+    scene.carry_out(seat, {"do": "anyway"})
+    assert len(seat.attempt.points) == len(points) + 2
+
+
 def test_greedy_can_finish_and_beats_who_is_weaker_but_not_itself() -> None:
     at = match_page()
     seat = seat_of(at, "match")
@@ -179,6 +214,11 @@ def test_greedy_can_finish_and_beats_who_is_weaker_but_not_itself() -> None:
     weaker = names[: names.index("greedy")]
     won = at.session_state["explorer"].learning.progress.won
     assert "chance" in weaker and set(won) == {f"{NAME}/{name}" for name in weaker}
+    last = seat.attempt.decided[-1]
+    command(at, "match", seat, "go", to=last)
+    play_match(at, seat.attempt.tip.game.actions[last])
+    spent = at.session_state["explorer"].learning.progress.spent
+    assert not any(times.tries for times in spent.values()), "the same card again is no other try"
     command(at, "match", seat, "retry")
     assert not seat.attempt.is_begun
 
@@ -196,6 +236,12 @@ def test_a_reviewed_game_shows_its_losses_and_mistakes_become_positions() -> Non
     assert [int(move) for _, move in cells] == [row.move for row in sheet.rows]
     bad = [int(move) for kind, move in cells if kind in ("blunder", "mistake", "dubious")]
     assert bad and sheet.worst is not None and sheet.worst.move in bad
+    decide(at, 15)
+    other = seat_of(at, f"match {NAME} 15")
+    command(at, "match", other, "finish")
+    assert other.attempt.tip.game.actions == seat.attempt.tip.game.actions
+    assert "Your decisions" not in html(at), "the same game, but others of its moves were decided"
+    decide(at, 10)
     command(at, "match", seat, "go", to=sheet.worst.move)
     assert "lost" in html(at) and "was better" in html(at)
     at.button(key="learn_mistakes").click().run()
@@ -229,11 +275,24 @@ def test_a_mistake_on_a_program_that_is_no_more_is_said_and_forgotten() -> None:
 
 def test_who_wants_to_decides_every_move() -> None:
     at = match_page()
-    at.selectbox(key="decisions").set_value(EVERY).run()
+    decide(at, EVERY)
     assert not at.exception
+    assert seat_of(at, f"match {NAME} {EVERY}")
+    decide(at, 15)
+    assert seat_of(at, f"match {NAME} 15")
     every = caching.match_on(NAME).attempt(EVERY)
     few = caching.match_on(NAME).attempt(10)
     assert every.points[0].game.move_index <= few.points[0].game.move_index
+
+
+def test_the_game_under_way_is_taken_up_after_a_reload() -> None:
+    at = match_page()
+    kept = Progress(games={f"match {NAME} 30": "0;"})
+    at.session_state["progress"] = {"stored": {"text": kept.text(), "kept": True}}
+    at.run()
+    assert not at.exception
+    assert at.session_state["explorer"].challenges.decisions == 30
+    assert seat_of(at, f"match {NAME} 30")
 
 
 def test_an_unknown_program_is_said_so() -> None:
@@ -297,6 +356,26 @@ def test_right_and_wrong_answers_are_told_apart(questions: AppTest) -> None:
     assert seat.on_board.tip.game.actions[move] == worst
     command(at, "question", seat, "back")
     assert seat.line is None and seat.cursor.move == move
+
+
+def test_a_record_is_kept_at_once_and_only_what_stands_below_is_announced(
+    questions: AppTest,
+) -> None:
+    at = questions
+    explorer = at.session_state["explorer"]
+    at.session_state["question_mode"] = MINUTES
+    at.run()
+    explorer.challenges.run = Run(MINUTES, 0.0, 1, score=3, missed=["before"], over_s=LIMIT_S)
+    at.run()
+    assert not at.exception
+    assert progress_of(browser_keeps(at), "kept").records == {MINUTES: 3}
+    said = next(c.value for c in at.caption if "comes back in practice" in c.value)
+    assert "below" not in said and "What would you play?" not in html(at)
+    key = next(iter(positions_of(read_positions())))
+    explorer.challenges.question, explorer.challenges.run.missed = key, [key]
+    at.run()
+    assert any("the last one stands below" in c.value for c in at.caption)
+    assert seat_of(at, f"position {key}")
 
 
 def test_stale_positions_are_said_so(monkeypatch: pytest.MonkeyPatch) -> None:

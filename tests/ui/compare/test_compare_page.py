@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Dataframe
 
 from engine.plan.check import check
 from engine.program import library
@@ -16,6 +17,8 @@ from tests.solvers.broken_plugin import plugins_of
 from tests.ui.apps import SECONDS, open_view
 from ui.compare import exports_view
 from ui.components.units import gain_text
+from ui.jobs.protocol import BOUND
+from ui.jobs.queue import Workshop
 from ui.session import caching, opening
 
 TEACHING = "teach-fragmentation"
@@ -86,6 +89,43 @@ def test_a_solver_of_another_package_runs_like_others_and_a_broken_one_says_why(
     (error,) = at.error
     assert "leaves of broken-plugin failed (SystemExit: goodbye)" in error.value
     assert set(at.dataframe[0].value["solver"]) == {"greedy", "fine"}
+
+
+def results_of(at: AppTest) -> Dataframe:
+    return next(t for t in at.dataframe if "checker" in t.value)
+
+
+def test_a_row_that_was_chosen_is_of_its_own_program() -> None:
+    at = opened(BEATEN.name)
+    key = results_of(at).proto.id.split("-", 2)[2]
+    at.session_state[key] = {"selection": {"rows": [], "columns": [], "cells": [(1, "solver")]}}
+    at.run()
+    assert at.button(key="open_plan").label == "Open xla_compiled on the map"
+    opening.open_named(at.session_state["explorer"], TEACHING)
+    at.run()
+    assert not at.exception
+    assert len(results_of(at).value) == 1
+    assert at.button(key="open_plan").disabled
+
+
+def test_a_bound_that_was_stopped_is_said_and_can_be_asked_for_again(
+    idle_workshop: Workshop,
+) -> None:
+    at = opened()
+    session = at.session_state["explorer"]
+    session.open.bound_s = None
+    at.run()
+    shown = lambda: next(m.value for m in at.metric if m.label == "Lower bound")  # noqa: E731
+    assert shown() == "…" and "bound_again" not in {b.key for b in at.button}
+    (job,) = [job for job in session.open.jobs if job.solver == BOUND]
+    job.stop()
+    at.run()
+    assert shown() == "–"
+    at.button(key="bound_again").click().run()
+    assert not at.exception
+    assert shown() == "…" and "bound_again" not in {b.key for b in at.button}
+    (again,) = [job for job in session.open.jobs if job.solver == BOUND]
+    assert again is not job and not again.is_over
 
 
 def test_a_sample_opens_with_the_best_plan_known() -> None:

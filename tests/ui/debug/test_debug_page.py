@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Dataframe
 
 from engine.agent.trace_io import SearchTrace, save_trace
 from engine.debugging.findings import VERSION
@@ -95,6 +96,10 @@ def inbox_of(at: AppTest) -> list[int]:
     return [int(move) for move in inbox.value["move"]]
 
 
+def key_of(table: Dataframe) -> str:
+    return table.proto.id.split("-", 2)[2]
+
+
 def test_without_a_game_one_is_made() -> None:
     at = open_view(_debug, program=PROGRAM)
     assert len(session_of(at).open.searches.jobs) == 1
@@ -161,6 +166,31 @@ def test_it_opens_on_the_costliest_move_with_both_searches(shown: AppTest) -> No
     header = sent(shown)
     assert (header["move"], header["beside"], len(header["roots"])) == (rows[0] - 1, 1, 2)
     assert shown.query_params["move"] in (str(rows[0]), [str(rows[0])])
+
+
+def test_the_page_stays_at_its_move_when_findings_come(shown: AppTest) -> None:
+    """The browser keeps the row that it was told to choose, though other rows come in its place."""
+    state, before = session_of(shown).open.searches, inbox_of(shown)
+    inbox = key_of(next(t for t in shown.dataframe if "move" in t.value))
+    chosen = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    shown.session_state[inbox] = chosen
+    shown.run()
+    move = state.move
+    assert move + 1 == before[0]
+    assert state.study is not None
+    rest = [finding for finding in state.study.findings if finding.move != before[1] - 1]
+    first = replace(next(f for f in state.study.findings if f.move + 1 == before[1]), regret_us=1e9)
+    assert state.thought is not None
+    state.studies[state.thought.identity] = replace(state.study, findings=(first, *rest))
+    shown.session_state[inbox] = chosen
+    shown.run()
+    assert not shown.exception
+    assert inbox_of(shown)[0] == before[1]
+    assert state.move == move
+    inbox = key_of(next(t for t in shown.dataframe if "move" in t.value))
+    shown.session_state[inbox] = chosen
+    shown.run()
+    assert state.move + 1 == before[1], "another row leads to its move"
 
 
 def test_keys_go_through_the_rows(shown: AppTest) -> None:
@@ -300,12 +330,22 @@ def test_the_gap_comes_first_and_its_parts_lead_to_their_positions(tmp_path: Pat
     number = len(parts) - 1
     thought = session.open.searches.thought
     assert thought is not None
-    key = f"debug_gap_rows_{thought.identity}_0"
+    key = key_of(next(t for t in at.dataframe if "part" in t.value))
+    assert thought.identity in key
     at.session_state[key] = {"selection": {"rows": [number], "columns": []}}
     at.run()
     assert not at.exception
     shown_move = moves[session_of(at).open.searches.move]
     assert shown_move.time == int(parts["slot"].iloc[number])
+    move = session.open.searches.move
+    for name in [name for name in session.open.plans if name != "xla_compiled"]:
+        del session.open.plans[name]
+    at.session_state[key] = {"selection": {"rows": [0], "columns": []}}
+    at.run()
+    assert not at.exception
+    rest = next(t for t in at.dataframe if "part" in t.value).value
+    assert rest["slot"].tolist() != parts["slot"].tolist()
+    assert session.open.searches.move == move, "parts against another plan are another table"
 
 
 def test_without_a_game_the_gap_of_the_compilers_plan_is_shown_already() -> None:

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from engine.errors import LessonError
 from engine.lessons.catalogue import load_catalogue
 from engine.lessons.rating import Rating
-from tests.ui.apps import open_view
+from tests.ui.apps import browser_keeps, open_view
 from ui.learn.classroom_view import position_title, positions
 from ui.model.learn.classroom import ClassSet, class_table, csv_of, file_name_of, set_of
 from ui.model.learn.progress import Card, Progress, Spent, progress_of
@@ -106,6 +106,7 @@ def test_a_name_is_kept_and_the_class_can_be_left() -> None:
     field = next(t for t in at.text_input if "Your name" in t.label)
     field.set_value("  Grace   H. ").run()
     assert at.session_state["explorer"].learning.progress.name == "Grace H."
+    assert progress_of(browser_keeps(at), "kept").name == "Grace H.", "without another run"
     at.button(key="class_leave").click().run()
     assert not at.exception
     assert at.session_state["explorer"].learning.class_set is None

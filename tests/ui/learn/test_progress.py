@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -40,6 +41,7 @@ FULL = replace(
     rating=Rating(1612.5, 120.0, 0.06),
     name="Ada L.",
     mistakes=(Mistake("p", "hash", "long_high", 0, 0, "0121", (2,)),),
+    forgotten=1_700_000_000_000_000_000,
 )
 
 
@@ -173,6 +175,7 @@ def broken(**changes: object) -> str:
         (broken(spent={"a": [1]}), "not two whole numbers"),
         (broken(rating=[1500, "x", 1]), "not three numbers"),
         (broken(rating=[1500, -3, 0.06]), "is no rating"),
+        (broken(forgotten="x"), "no time in nanoseconds"),
         (broken(mistakes=[["p", "h", "long_high", "01"]]), "no game with a mistake"),
         (broken(mistakes=[["p", "h", "nowhere", "01", 1]]), "no game with a mistake"),
         (broken(mistakes=[["p", "h", "long_high", "01", 2]]), "not one of the game"),
@@ -208,6 +211,79 @@ def test_forgetting_is_not_undone_by_the_browsers_old_text() -> None:
     learning.take(DONE.text())
     learning.forget()
     assert not learning.take(DONE.text()) and learning.progress.is_empty
+
+
+def tabs() -> tuple[Learning, Learning]:
+    """Two tabs of one browser, which has kept something."""
+    one, other = Learning(), Learning()
+    for tab in (one, other):
+        tab.take(DONE.text())
+    return one, other
+
+
+def test_what_another_tab_has_done_is_merged() -> None:
+    one, other = tabs()
+    one.keep(one.progress.with_stars("c", 2))
+    token = other.token
+    assert other.take(one.text)
+    assert other.progress.stars == {**DONE.stars, "c": 2}
+    assert other.token == token, "nothing was done here: the browser has it all"
+    other.keep(other.progress.with_stars("d", 1))
+    one.keep(one.progress.with_stars("e", 3))
+    token = other.token
+    assert other.take(one.text) and other.token != token
+    assert other.progress.stars == {**DONE.stars, "c": 2, "d": 1, "e": 3}
+
+
+def test_tabs_with_two_games_on_one_board_do_not_answer_each_other_for_ever() -> None:
+    one, other = tabs()
+    one.keep(one.progress.with_game("lesson a", "0;0.1"))
+    other.keep(other.progress.with_game("lesson a", "0;0.2"))
+    tabs_in_turn, written = [one, other] * 5, 0
+    for writer, reader in pairwise(tabs_in_turn):
+        token = reader.token
+        reader.take(writer.text)
+        if reader.token == token:
+            break
+        written += 1
+        reader.take(reader.text)  # as the browser has it now
+    assert written < 3
+    assert one.progress.games == {"lesson a": "0;0.1"}, "each keeps its own"
+    assert other.progress.games == {"lesson a": "0;0.2"}
+
+
+def test_forgetting_everything_wins_over_older_tabs() -> None:
+    one, other = tabs()
+    other.seat("lesson b", Attempt.from_start(ReferenceGame(library.load_sample("teach-prefetch"))))
+    one.forget()
+    assert one.text, "the browser has to remember that it was forgotten"
+    late = other.progress.with_stars("late", 3).text()
+    assert other.take(one.text)
+    assert other.progress.is_empty and not other.seats
+    one.take(one.text)
+    token = one.token
+    assert not one.take(late)
+    assert one.progress.is_empty and one.token != token, "the browser has to forget it again"
+    other.keep(other.progress.with_stars("c", 1))
+    assert one.take(other.text) and one.progress.stars == {"c": 1}
+    one.remember()
+    assert other.take(one.text) and other.progress.stars == {**DONE.stars, "c": 1}
+
+
+def test_what_was_done_before_the_browser_spoke_outlives_what_it_had_forgotten() -> None:
+    learning = Learning()
+    learning.keep(Progress({"new": 1}))
+    learning.take(Progress(forgotten=5).text())
+    assert learning.progress == Progress({"new": 1}, forgotten=5)
+
+
+def test_a_file_of_another_browser_is_added_whenever_that_forgot() -> None:
+    learning = Learning(progress=Progress({"z": 1}, forgotten=7))
+    for forgotten in (0, 9):
+        text = replace(DONE, forgotten=forgotten).text()
+        assert with_merged(learning, text, "f") == replace(
+            DONE, stars={"z": 1, **DONE.stars}, forgotten=7
+        )
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "{}"])

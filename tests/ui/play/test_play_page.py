@@ -225,7 +225,14 @@ def test_what_if_answers_and_opens_as_a_variation() -> None:
     film = line.film
     before_s, change = film.program.all_slow_s - film.saved_s[-1], session_of(at).eviction
     assert change is not None and change.latency_s - change.change_s == pytest.approx(before_s)
-    assert f"instead of {time_text(before_s)}" in panel_text(at)
+    answer = f"instead of {time_text(before_s)}"
+    assert answer in panel_text(at)
+    session_of(at).cursor.selected = (change.group + 1) % len(film.program.groups)
+    tell(at, move)
+    assert answer not in panel_text(at), "the question names another tensor by now"
+    session_of(at).cursor.selected = change.group
+    tell(at, move)
+    assert answer in panel_text(at)
     tell(at, move, do="open_eviction")
     assert line.is_complete and not line.is_on_plan
     assert line.tree.lines[0].by == "what if"

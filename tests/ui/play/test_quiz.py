@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.game.moves import NUM_ACTIONS
+from engine.game.units import noise_s
 from tests.ui.apps import session_of
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
@@ -12,8 +17,10 @@ from tests.ui.play_page import line_of, opened, panel_text, tell
 from ui.components.memory_map.draft import plan_so_far
 from ui.components.memory_map.plan_actions import NO_ACTION, actions_of
 from ui.model.play.film import Film
-from ui.model.play.line import PLAN, Rating
-from ui.model.play.quiz import MOST_QUESTIONS, Answer, Quiz, quiz_of
+from ui.model.play.ghosts import Opinion
+from ui.model.play.line import PLAN, Line, PlanPlayer, RandomPlayer, Rating
+from ui.model.play.quiz import MOST_QUESTIONS, Answer, Quiz, quiz_html, quiz_of
+from ui.play import page
 
 PROGRAM = "alexnet-v4-b24"
 
@@ -77,6 +84,50 @@ def test_the_verdict_and_another_try() -> None:
     assert len(line.tree.lines) == 1
 
 
+def test_an_answer_is_rated_by_itself_though_an_older_variation_begins_with_it() -> None:
+    at, quiz = asked()
+    line, action = line_of(at), other_action(at, quiz)
+    fresh = Line(line.film)
+    fresh.play(quiz.move, action)
+    line.play(quiz.move, action)
+    line.let(line.tip, RandomPlayer(), 20)
+    assert line.tree.lines[0].rating != fresh.tree.lines[0].rating
+    line.go(PLAN)
+    tell(at, quiz.move, do="play", action=action)
+    assert quiz.answer is not None
+    assert quiz.answer.rating == fresh.tree.lines[0].rating
+
+
+def test_a_question_is_about_the_plan_whatever_variation_is_shown() -> None:
+    at, quiz = asked()
+    line = line_of(at)
+    line.play(quiz.move, other_action(at, quiz))
+    line.let(line.tip, PlanPlayer(line.film), line.film.num_moves)
+    quiz.at = 1
+    at.run()
+    tell(at, quiz.move, do="play", action=line.film.actions[quiz.move])
+    assert quiz.answer is not None and quiz.answer.is_same
+    assert line.is_on_plan
+
+
+def overlay_of(at: AppTest) -> dict[str, Any]:
+    maps = [e for e in at.get("bidi_component") if e.proto.component_name == "memory_map"]
+    found: dict[str, Any] = json.loads(maps[-1].proto.json)["overlay"]
+    return found
+
+
+def test_what_the_agent_thinks_is_hidden_while_a_question_is_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    thinks = Opinion((0.2,) * NUM_ACTIONS, (0.2,) * NUM_ACTIONS, 9, "a game")
+    monkeypatch.setattr(page, "opinion_of", lambda *_: thinks)
+    at, quiz = asked()
+    assert not any("visits" in ghost for ghost in overlay_of(at)["ghosts"])
+    assert "9 visits" not in panel_text(at)
+    tell(at, quiz.move, do="play", action=line_of(at).film.actions[quiz.move])
+    assert all("visits" in ghost for ghost in overlay_of(at)["ghosts"])
+
+
 def test_another_key_keeps_the_verdict() -> None:
     at, quiz = asked()
     line, action = line_of(at), other_action(at, quiz)
@@ -111,8 +162,12 @@ def test_looking_elsewhere_leads_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "final", "is_right"), [(1, 0.0, True), (2, 1e-6, True), (2, -1e-6, False)]
+    ("action", "final", "is_right"),
+    [(1, 0.0, True), (2, 1e-6, True), (2, -0.9 * noise_s(0.0), True), (2, -1e-6, False)],
 )
 def test_what_is_better_than_the_plan_counts(action: int, final: float, is_right: bool) -> None:
     quiz = Quiz("x", (3,), answers={3: Answer(action, 1, Rating(final, final))})
     assert quiz.num_right == is_right
+    told = str(quiz_html(quiz, 3))
+    assert f"{int(is_right)} of 1 as good" in told
+    assert ("As good in the end" in told) == (abs(final) < noise_s(0.0) and action != 1)

@@ -56,6 +56,15 @@ def test_one_program_shows_its_best_so_far() -> None:
     assert {t.name for t in loss_figure(run).data} == {"policy", "value"}
 
 
+def test_the_trend_goes_on_below_par_and_a_logarithmic_one_has_a_gap() -> None:
+    losses = {"value": 0.0}
+    rounds = [told(n, mean=mean, losses=losses) for n, mean in enumerate((-2.0, -4.0, 6.0))]
+    run = read_curve("\n".join(map(json.dumps, rounds)))
+    trend = next(t for t in progress_figure(run, None).data if t.name == "its trend")
+    assert list(trend.y) == [-2.0, -3.0, 0.0]
+    assert list(loss_figure(run).data[0].y) == [None, None, None]
+
+
 def test_runs_are_found_the_latest_first(tmp_path: Path) -> None:
     import os
 

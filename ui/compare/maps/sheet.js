@@ -24,14 +24,19 @@ class Sheet extends View {
       if (isSame) {
         this.window.plans = plans;
         this.window.clamp();
-      } else this.window = new Window(plans);
+      } else {
+        this.window = new Window(plans);
+        // What was chosen belongs to the program before.
+        Object.assign(this.state, { group: NOBODY, hover: NOBODY, slot: NOBODY });
+        this.nonce = null;
+      }
       this.build();
       if (!isSame && data.window) this.window.take(data.window);
     }
     this.state.isDiff = data.is_diff;
     if (data.nonce !== this.nonce) {
       this.nonce = data.nonce;
-      this.state.group = data.group;
+      this.state.group = data.group < plans.group_names.length ? data.group : NOBODY;
       if (data.slot >= 0) this.reveal(data.slot);
     }
     this.grid.style.height = `${data.height}px`;

@@ -15,9 +15,31 @@ MapView.prototype.commit = function () {
 
 MapView.prototype.tell = function () {
   if (this.tour) return;
+  this.keepFocus();
   const { plan, state, nonce, order } = this;
   const cursor = { plan: plan.id, held: plan.version, move: state.move, selected: state.selected, nonce };
   this.send("cursor", order ? { ...cursor, command: order } : cursor);
+};
+
+// The panel beside the map is new HTML at each step: who was in it by keyboard stays at the same
+// button, or where that is gone, in the panel.
+MapView.prototype.keepFocus = function () {
+  let held = document.activeElement;
+  if (!held?.matches(":is(.turn, .turn *):focus-visible")) return;
+  this.focusKeeper?.disconnect();
+  this.focusKeeper = new MutationObserver(() => {
+    const turn = document.querySelector(".turn");
+    if (held.isConnected || !turn) return;
+    if (document.activeElement !== document.body) {
+      this.focusKeeper.disconnect();
+      return;
+    }
+    const order = (element) => JSON.stringify({ ...element.dataset });
+    turn.tabIndex = -1;
+    held = [...turn.querySelectorAll("[data-do]")].find((button) => order(button) === order(held)) ?? turn;
+    held.focus({ preventScroll: true });
+  });
+  this.focusKeeper.observe(document.body, { childList: true, subtree: true });
 };
 
 // A command for Python (ui/play/commands.py); the next one waits for the answer to this one.

@@ -34,10 +34,11 @@ class Finder {
       ? this.hits
           .map(
             (hit, i) =>
-              `<li role="option" data-hit="${i}" aria-selected="${i === this.at}"><b>${escapeText(hit.name)}</b> <small>${escapeText(hit.text)}</small></li>`,
+              `<li role="option" id="hit-${i}" data-hit="${i}" aria-selected="${i === this.at}"><b>${escapeText(hit.name)}</b> <small>${escapeText(hit.text)}</small></li>`,
           )
           .join("")
-      : "<li>nothing of that name</li>";
+      : '<li role="option" aria-disabled="true">nothing of that name</li>';
+    this.pointAt(isAsked && this.hits.length ? `hit-${this.at}` : "");
     keepInSight(this.list, this.list.querySelector('[aria-selected="true"]'));
   }
 
@@ -66,9 +67,16 @@ class Finder {
     if (hit.move !== NONE) map.go(hit.move);
   }
 
+  // The option that Enter takes, as screen readers are told.
+  pointAt(id) {
+    if (id) this.input.setAttribute("aria-activedescendant", id);
+    else this.input.removeAttribute("aria-activedescendant");
+  }
+
   close() {
     this.list.hidden = true;
     this.input.setAttribute("aria-expanded", "false");
+    this.pointAt("");
   }
 }
 

@@ -57,10 +57,13 @@ const HELP = [
 const WORKED_BY_ARROWS =
   'input, textarea, select, [contenteditable="true"], [role="slider"], [role="listbox"], [role="combobox"], [role="radiogroup"], [role="tab"], [role="grid"]';
 
-// Keys belong to the map unless somebody is typing or working another control.
+// Keys belong to the map unless somebody is typing or working another control; on a page where it is
+// but a film, only those that are pressed on it.
 MapView.prototype.key = function (event) {
-  const target = event.composedPath()[0],
+  const path = event.composedPath(),
+    [target] = path,
     { key } = event;
+  if (this.tour && !path.includes(this.root)) return;
   if (!this.plan || !this.root.isConnected || event.altKey || event.metaKey) return;
   if (target instanceof Element && target.closest(WORKED_BY_ARROWS)) return;
   if (target instanceof Element && target.closest("button, a, summary") && (key === " " || key === "Enter")) return;

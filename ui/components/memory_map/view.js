@@ -316,6 +316,7 @@ class MapView extends View {
 
   destroy() {
     for (const timer of [this.timer, this.patience, this.silence, this.explaining]) clearTimeout(timer);
+    this.focusKeeper?.disconnect();
     cancelAnimationFrame(this.film);
     cancelAnimationFrame(this.frame);
     super.destroy();

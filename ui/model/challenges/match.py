@@ -167,7 +167,8 @@ def match_html(match: Match, seat: Seat, state: ChallengeState, review: Node = N
     latency_s = greedy_end_s(game)
     head = _end_html(match, latency_s) if attempt.is_over else _clock_html(match, seat, latency_s)
     ladder = ladder_html(match, latency_s, attempt.is_over)
-    back = _taken_back_html(state.taken_back) if state.taken_back is not None else None
+    taken_back = state.taken_back_on(attempt)
+    back = _taken_back_html(taken_back) if taken_back is not None else None
     return str(div(".turn.lesson")[head, ladder, back, review, decision_html(seat)])
 
 
@@ -308,8 +309,7 @@ class MatchScene:
 
     def explained(self, seat: Seat) -> tuple[ReferenceGame, Refutation] | None:
         """See `Scene.explained`: why the move was taken back."""
-        del seat
-        back = self.state.taken_back
+        back = self.state.taken_back_on(seat.attempt)
         return None if back is None else (back.game, back.refutation)
 
     def decide(self, seat: Seat, action: int) -> bool:
@@ -333,9 +333,11 @@ class MatchScene:
         if name == "retry":
             self.state.taken_back = None
             seat.jump(seat.attempt.retry())
-        elif name == "anyway" and self.state.taken_back is not None:
-            seat.cursor.move = self.state.taken_back.move
-            return self._play(seat, self.state.taken_back.action)
+        elif name == "anyway":
+            back = self.state.taken_back_on(seat.attempt)
+            if back is not None:
+                seat.cursor.move = back.move
+                return self._play(seat, back.action)
         elif name == "finish":
             self.state.taken_back = None
             while not seat.attempt.is_over:
@@ -350,8 +352,10 @@ class MatchScene:
 
     def _play(self, seat: Seat, action: int) -> bool:
         self.state.taken_back = None
+        before = seat.attempt.tip
         seat.jump(seat.attempt.play(seat.cursor.move, action))
-        self.learning.spend(self.board, is_try=seat.attempt.is_over)
+        is_try = seat.attempt.is_over and seat.attempt.tip is not before
+        self.learning.spend(self.board, is_try=is_try)
         return self._finished(seat) if seat.attempt.is_over else False
 
     def _finished(self, seat: Seat) -> bool:

@@ -9,6 +9,7 @@ from engine.lessons.opponents import Judged
 from engine.lessons.refutation import Refutation
 from engine.lessons.score import Sheet
 from ui.model.challenges.practice import PRACTICE, Run
+from ui.model.learn.attempt import Attempt
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,17 @@ class Answer:
     """Of the answer if it is wrong, else of greedy's where that is another; None without one."""
 
 
+GameKey = tuple[str, tuple[int, ...], tuple[int, ...]]
+"""A finished game: its program, its actions, and the moves that the visitor decided."""
+
+
 @dataclass
 class ChallengeState:
     """Settings, answers and score sheets of one visitor.
 
     `decisions`: how many moves are the visitor's own; `is_teaching`: bad moves are taken back.
     `question`: key of the position asked; `answers`: by key, in this visit. `taken_back`: the last
-    one, until another move. `sheets`: score sheets by program and game.
+    one, until another move. `sheets`: the score sheets.
     """
 
     decisions: int = 10
@@ -62,7 +67,13 @@ class ChallengeState:
     """Why the board that a link asks for is not there."""
     taken_up: set[str] = field(default_factory=set)
     """Programs of which the game under way has been looked for."""
-    sheets: dict[tuple[str, tuple[int, ...]], Sheet] = field(default_factory=dict)
+    sheets: dict[GameKey, Sheet] = field(default_factory=dict)
+
+    def taken_back_on(self, attempt: Attempt) -> TakenBack | None:
+        """The move that was taken back, as long as this board has the position it was played in."""
+        back = self.taken_back
+        is_here = back is not None and any(point.game is back.game for point in attempt.points)
+        return back if is_here else None
 
     def open_position(self, key: str) -> None:
         """Show this position next, in practice."""

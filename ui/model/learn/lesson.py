@@ -225,15 +225,17 @@ class LessonScene:
 
     def decide(self, seat: Seat, action: int) -> bool:
         """See `Scene.decide`; stars are kept as soon as they are earned."""
+        before = seat.attempt.tip
         seat.jump(seat.attempt.play(seat.cursor.move, action))
-        self.learning.spend(self.board, is_try=seat.attempt.is_over)
+        is_try = seat.attempt.is_over and seat.attempt.tip is not before
+        self.learning.spend(self.board, is_try=is_try)
         if not seat.attempt.is_over:
             return False
         tip = seat.attempt.tip
         stars = self.judge.verdict(tip.game, tip.dead_ends).stars
-        before = self.learning.progress
-        self.learning.keep(before.with_stars(self.judge.lesson.name, stars))
-        return self.learning.progress != before
+        progress = self.learning.progress
+        self.learning.keep(progress.with_stars(self.judge.lesson.name, stars))
+        return self.learning.progress != progress
 
     def carry_out(self, seat: Seat, command: Mapping[str, Any]) -> bool:
         """See `Scene.carry_out`."""

@@ -75,7 +75,8 @@ class Progress:
     `games`: by board what was played on it (`ui.model.learn.kept_game`), `spent` by lesson and
     position, `records` by kind of run, `rating`: points, deviation and volatility, `name`: as the
     visitor wants to be called, `mistakes`: of own games, the latest last, `class_query`: that of
-    the link by which a teacher has set a class (`ui.model.learn.classroom`), empty without one.
+    the link by which a teacher has set a class (`ui.model.learn.classroom`), empty without one,
+    `forgotten`: when all before was forgotten, in nanoseconds since 1970, 0 for never.
     """
 
     stars: Mapping[str, int] = field(default_factory=dict)
@@ -88,11 +89,12 @@ class Progress:
     name: str = ""
     mistakes: tuple[Mistake, ...] = ()
     class_query: str = ""
+    forgotten: int = 0
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was done yet."""
-        return self == Progress()
+        return self == Progress(forgotten=self.forgotten)
 
     @property
     def done(self) -> frozenset[str]:
@@ -143,7 +145,7 @@ class Progress:
     def merged(self, other: Progress) -> Progress:
         """The union of both: most stars, best times, and of each card the more answered one.
 
-        Of games, names and classes one's own count, of ratings the surer one.
+        Of games, names, classes and `forgotten` one's own count, of ratings the surer one.
         """
         stars, won, cards = dict(self.stars), dict(self.won), dict(self.cards)
         for name, number in other.stars.items():
@@ -170,6 +172,7 @@ class Progress:
             name=self.name or other.name,
             mistakes=other.with_mistakes(self.mistakes).mistakes,
             class_query=self.class_query or other.class_query,
+            forgotten=self.forgotten,
         )
 
     def text(self) -> str:
@@ -191,6 +194,7 @@ class Progress:
                 [m.program, m.content_hash, m.place, m.game, m.moves[0]] for m in self.mistakes
             ],
             "class": self.class_query,
+            "forgotten": self.forgotten,
         }
         body |= {name: value for name, value in more.items() if value}
         # In the order in which games were played: the last one is taken up again.
@@ -220,6 +224,7 @@ def progress_of(text: str, where: str) -> Progress:
         name=name_of(body.get("name", "")),
         mistakes=_mistakes(body.get("mistakes", []), where),
         class_query=_class_query(body.get("class", ""), where),
+        forgotten=_forgotten(body.get("forgotten", 0), where),
     )
 
 
@@ -256,6 +261,12 @@ def _class_query(text: Any, where: str) -> str:
     if not isinstance(text, str) or len(text) > _LONGEST_CLASS:
         raise LessonError(f"{where}: class is not a text of {_LONGEST_CLASS:,} letters")
     return text
+
+
+def _forgotten(value: Any, where: str) -> int:
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise LessonError(f"{where}: forgotten: {value!r:.20} is no time in nanoseconds")
+    return value
 
 
 def _games(body: dict[str, Any], where: str) -> dict[str, str]:

@@ -72,6 +72,8 @@ class Learning:
     """A random mark that changes when the browser has to keep new progress."""
     taken: str | None = None
     """The text that the browser had; None until it has sent one."""
+    taken_with: str = ""
+    """The token when that text was taken; another one since then stands for news of one's own."""
     is_kept: bool = True
     """Whether the browser keeps anything."""
     nonce: int = 0
@@ -90,11 +92,21 @@ class Learning:
         if progress != self.progress:
             self.progress, self.token = progress, _new_token()
 
+    @property
+    def text(self) -> str:
+        """What the browser has to keep; empty where nothing was ever done."""
+        return "" if self.progress == Progress() else self.progress.text()
+
     def take(self, text: str) -> bool:
-        """Merge the browser's text in; returns whether that is news. Unreadable text is ignored."""
+        """Merge the browser's text in; returns whether that is news. Unreadable text is ignored.
+
+        Where another tab has forgotten everything since, all is forgotten here, too; what is from
+        before it was forgotten here is not taken. The browser has to keep what was merged only if
+        something was done here meanwhile, else two tabs could answer each other without end.
+        """
         if text == self.taken:
             return False
-        self.taken = text
+        is_first, self.taken = self.taken is None, text
         if not text:
             return False
         try:
@@ -102,19 +114,28 @@ class Learning:
         except LessonError:
             return False
         before = self.progress
-        merged = before.merged(stored)
+        if is_first and not before.forgotten:
+            before = replace(before, forgotten=stored.forgotten)
+        is_forgotten = before.forgotten < stored.forgotten
+        is_old = before.forgotten > stored.forgotten
+        merged = stored if is_forgotten else before if is_old else before.merged(stored)
         self.progress = merged
+        if is_forgotten:
+            self.seats.clear()
         for name in stored.games:
             # A board that was laid out before the browser spoke, and not used since.
             if name in self.seats and not self.seats[name].attempt.is_begun:
                 del self.seats[name]
-        if merged != stored:
+        if merged != stored and (is_old or self.token != self.taken_with):
             self.token = _new_token()
+        self.taken_with = self.token
         return merged != before
 
     def forget(self) -> None:
         """Forget the progress, in the browser too; `remember` takes it back."""
-        self.forgotten, self.progress, self.token = self.progress, Progress(), _new_token()
+        self.forgotten = self.progress
+        now = max(time.time_ns(), self.progress.forgotten + 1)
+        self.progress, self.token = Progress(forgotten=now), _new_token()
         self.seats.clear()
 
     def remember(self) -> None:

@@ -377,6 +377,16 @@ class Line:
         game.play_forced()
         return self._take(move, game, "you")
 
+    def worth(self, move: int, action: int) -> Rating:
+        """What another action than the plan's is worth at a move of the plan.
+
+        Raises ValueError if the action is illegal there.
+        """
+        game = self.film.game_at(move)
+        game.step(action)
+        game.play_forced()
+        return _rating(self.film, game)
+
     def let(self, move: int, player: Player, num_moves: int) -> int:
         """Let somebody decide `num_moves` moves from `move` on; returns the next move."""
         game = self.game_at(move)

@@ -61,7 +61,7 @@ class Quiz:
     @property
     def num_right(self) -> int:
         """Answers that do as the plan does, or better."""
-        return sum(a.is_same or a.rating.final >= 0 for a in self.answers.values())
+        return sum(a.is_same or a.rating.final > -noise_s(0.0) for a in self.answers.values())
 
     def is_open_at(self, plan: str, move: int) -> bool:
         """Whether `move` of that plan is being asked about and not answered."""

@@ -102,14 +102,15 @@ def loss_figure(run: Run) -> go.Figure:
     figure = go.Figure()
     for name in run.losses:
         some = [(r["number"], r["losses"][name]) for r in run.rounds if name in r["losses"]]
-        figure.add_scatter(x=[n for n, _ in some], y=_trend([v for _, v in some]), name=name)
+        trend = positive(_trend([v for _, v in some]))
+        figure.add_scatter(x=[n for n, _ in some], y=trend, name=name)
     figure.update_yaxes(type="log")
     return _laid_out(figure, "round", "loss")
 
 
-def _trend(values: Sequence[float]) -> list[float | None]:
+def _trend(values: Sequence[float]) -> list[float]:
     smooth = pd.Series(values, dtype=float).rolling(_WINDOW, min_periods=1).mean()
-    return positive(smooth.tolist())
+    return [float(value) for value in smooth]
 
 
 def positive(values: Sequence[float]) -> list[float | None]:
