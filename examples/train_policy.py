@@ -3,7 +3,7 @@
     python examples/train_policy.py [PROGRAM] [UPDATES]
 
 Prints what the games of each batch save, as a share of the latency with everything in slow memory,
-then the latency of the best game's plan beside that of the compiler's own plan.
+then the latency of the last batch's best plan beside that of the compiler's own plan.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ GAMES, HIDDEN, LEARNING_RATE, ENTROPY = 64, 64, 3e-3, 1e-3
 
 def train(program: mallocmuzero.Program, updates: int) -> tuple[list[float], mallocmuzero.Plan]:
     """The mean saving of each batch, the first of random play; and the best plan of the last."""
+    if updates < 1:
+        raise SystemExit(f"train_policy: {updates} updates; 1 is the least")
     env = mallocmuzero.environment(program)
     optimiser = optax.adam(LEARNING_RATE)
 

@@ -13,6 +13,7 @@ import pytest
 
 import mallocmuzero
 from engine.compiler.steering.flags_file import Flags, save_flags
+from tests.game.tiny_programs import Buffer, program_of
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
@@ -89,6 +90,20 @@ def test_the_policy_learns_what_greedy_does_not_know(capsys: pytest.CaptureFixtu
     assert curve[0] < 0.15
     assert curve[-1] > 0.5 > 1 - greedy_s / program.all_slow_s
     assert mallocmuzero.simulate(program, plan).latency_s == pytest.approx(1400e-6)
+
+
+def test_a_training_without_updates_is_refused() -> None:
+    script = runpy.run_path(str(EXAMPLES / TRAINED))
+    with pytest.raises(SystemExit, match="0 updates"):
+        script["train"](mallocmuzero.load("teach-keep-or-drop"), updates=0)
+
+
+def test_the_solver_of_a_package_places_what_takes_no_room() -> None:
+    solver = runpy.run_path(str(EXAMPLES / "solver_package" / "whole_life.py"))
+    program = program_of([5, 5], [Buffer(0, writes={0: 3}, reads={1: 3})])
+    plan = solver["solve"](program, mallocmuzero.Budget(10.0))
+    assert mallocmuzero.check(program, plan)
+    assert mallocmuzero.simulate(program, plan).latency_s == program.all_slow_s - 6
 
 
 def test_the_page_on_environments_runs_as_it_stands() -> None:

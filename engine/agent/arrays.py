@@ -27,6 +27,9 @@ def unpack(data: bytes, limit: int | None = None) -> Arrays:
     """The arrays of a file. Raises ValueError if it is damaged, or unpacks to more than `limit`."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as entries:
+            ways = {entry.compress_type for entry in entries.infolist()}
+            if not ways <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                raise ValueError("is compressed in a way that is not written here")
             size = sum(entry.file_size for entry in entries.infolist())
             if limit is not None and size > limit:
                 raise ValueError(f"holds {size} bytes, more than {limit}")

@@ -28,6 +28,8 @@ from engine.game.observation import layout
 KIND = "mallocmuzero-checkpoint"
 VERSION = 1
 MANIFEST, ARRAYS = "manifest.json", "arrays.npz"
+NEXT = "arrays.next.npz"
+"""The weights of a save that is under way, or was killed."""
 MAX_BYTES = 64 * 2**20
 
 
@@ -41,7 +43,11 @@ class Checkpoint:
 
 
 def save_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
-    """Write both files; the manifest last, so that a folder with one is complete."""
+    """Write both files. If it is killed, the folder holds the earlier checkpoint or this one.
+
+    The manifest names the weights by their hash, so they are written beside the earlier ones before
+    it, and over them after it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     arrays = _packed(checkpoint.params)
     manifest = {
@@ -53,8 +59,10 @@ def save_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
         "config": settings.to_json(checkpoint.config),
         "training": dict(checkpoint.training),
     }
-    write_bytes(folder / ARRAYS, arrays)
+    write_bytes(folder / NEXT, arrays)
     write_bytes(folder / MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+    write_bytes(folder / ARRAYS, arrays)
+    (folder / NEXT).unlink(missing_ok=True)
 
 
 def load_checkpoint(folder: Path) -> Checkpoint:
@@ -84,7 +92,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise CheckpointError(
             f"{path}: cannot be read ({error.strerror}); is it a checkpoint?"
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: is not JSON; copy the checkpoint again") from error
     if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
         raise CheckpointError(
@@ -103,15 +111,25 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _params(folder: Path, manifest: dict[str, Any], config: AgentConfig) -> Params:
-    path = folder / ARRAYS
-    try:
+def _named(folder: Path, digest: Any) -> bytes:
+    """The weights of that hash. Raises CheckpointError if there are none, or too many bytes."""
+    for path in (folder / ARRAYS, folder / NEXT):
+        if not path.exists():
+            continue
         if path.stat().st_size > MAX_BYTES:
             raise CheckpointError(f"{path}: is larger than {MAX_BYTES} bytes")
         data = path.read_bytes()
-        if hashlib.sha256(data).hexdigest() != manifest.get("arrays_sha256"):
-            raise CheckpointError(f"{path}: is not the file that the manifest names; copy it again")
-        flat = unpack(data, MAX_BYTES)
+        if hashlib.sha256(data).hexdigest() == digest:
+            return data
+    raise CheckpointError(
+        f"{folder / ARRAYS}: is not the file that the manifest names; copy it again"
+    )
+
+
+def _params(folder: Path, manifest: dict[str, Any], config: AgentConfig) -> Params:
+    path = folder / ARRAYS
+    try:
+        flat = unpack(_named(folder, manifest.get("arrays_sha256")), MAX_BYTES)
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path}: cannot be read; copy the checkpoint again") from error
     shapes = jax.eval_shape(lambda: init_params(jax.random.key(0), config.network))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+import sys
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from engine.errors import ConfigError
@@ -18,6 +19,15 @@ SCRATCH = "scratch"
 """Instead of a checkpoint's folder: fresh weights."""
 MOST_SIMULATIONS = 10_000
 """Each keeps a node of the tree for every game."""
+_MOST = sys.float_info.max
+
+
+def _refuse_outside(config: object, least: float, most: float, *names: str) -> None:
+    """Raises ConfigError where a setting of these names is not from `least` to `most`, or NaN."""
+    for name in names:
+        if not least <= getattr(config, name) <= most:
+            upwards = f"{least:g} or more" if most == _MOST else f"{least:g} to {most:g}"
+            raise ConfigError(f"{name} is {getattr(config, name)}: choose {upwards}")
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,7 @@ class SearchConfig:
             raise ConfigError(
                 f"{self.num_simulations} simulations: choose 1 to {MOST_SIMULATIONS:,} of them"
             )
+        _refuse_outside(self, 0, _MOST, "value_scale", "maxvisit_init")
 
 
 @dataclass(frozen=True)
@@ -81,11 +92,13 @@ class SelfPlayConfig:
     """First of all every other action along the best game is tried (`engine.agent.sweep`)."""
 
     def __post_init__(self) -> None:
-        """Refuse rounds without games; raises ConfigError."""
+        """Refuse rounds without games, and what is no share; raises ConfigError."""
         if self.games < 1:
             raise ConfigError(f"{self.games} games in a round: the agent needs at least 1")
         if self.sweeps and self.games < 2:
             raise ConfigError("1 game in a round: a sweep needs at least 2, the game and another")
+        _refuse_outside(self, 0, _MOST, "top_temperature")
+        _refuse_outside(self, 0, 1, "restart_share", "search_share")
 
 
 @dataclass(frozen=True)
@@ -104,6 +117,12 @@ class ReplayConfig:
     """Of a batch, from the demonstrations at first."""
     demonstration_decay: float = 0.8
     """By which that share is multiplied after each visit of a program."""
+
+    def __post_init__(self) -> None:
+        """Refuse a memory that holds nothing, and what is no share; raises ConfigError."""
+        _refuse_outside(self, 1, _MOST, "capacity", "num_best", "td_steps")
+        shares = ("best_share", "demonstration_share", "demonstration_decay")
+        _refuse_outside(self, 0, 1, *shares)
 
 
 @dataclass(frozen=True)
@@ -125,6 +144,11 @@ class LearnerConfig:
     value_weight: float = 0.5
     reward_weight: float = 1.0
     consistency_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse empty batches, and numbers below zero or without end; raises ConfigError."""
+        _refuse_outside(self, 1, _MOST, "batch_size")
+        _refuse_outside(self, 0, _MOST, *(f.name for f in fields(self)))
 
 
 @dataclass(frozen=True)

@@ -103,11 +103,6 @@ class ReplayBuffer:
         self.demonstrations = tuple(games)
         self._pools["demonstrations"] = self._stacked(self.demonstrations)
 
-    def add(self, games: Sequence[Game]) -> None:
-        """Take in the own games of a round, in this order."""
-        self.add_old(games)
-        self.add_best(games)
-
     def add_best(self, games: Sequence[Game]) -> None:
         """Remember those of own games that are among the best."""
         if not games:
@@ -117,7 +112,7 @@ class ReplayBuffer:
         self.set_best(best_of([*self.best, *fresh], self.config.num_best))
 
     def add_old(self, games: Sequence[Game]) -> None:
-        """Take in own games that are not among the best."""
+        """Take in own games, in this order, whether or not they are among the best."""
         own = self._pools.setdefault("own", Pool(self.config.capacity, self.config.td_steps))
         for game in games:
             own.add(game)

@@ -38,7 +38,6 @@ FORGET_EVERY = 32
 DIGITS = 4
 """Behind the point, in the curve: of points and losses."""
 _COLUMNS = ("action", "policy", "value", "reward")
-_SEEN = "is_seen"
 _SWEEP = ("next", "judged", "is_over", "is_changed", "before", "taken", "advantages", "stage")
 _VERSION = 9
 """Of what a state holds."""
@@ -130,8 +129,7 @@ def _path(folder: Path, number: int) -> Path:
 
 
 def _stacked(games: Sequence[Game]) -> Arrays:
-    columns = {name: np.stack([getattr(game, name) for game in games]) for name in _COLUMNS}
-    return columns | {_SEEN: np.array([game.is_seen for game in games])}
+    return {name: np.stack([getattr(game, name) for game in games]) for name in _COLUMNS}
 
 
 def _games(workload: Workload, trainer: Trainer, arrays: Arrays) -> list[Game]:
@@ -140,8 +138,6 @@ def _games(workload: Workload, trainer: Trainer, arrays: Arrays) -> list[Game]:
     for index, game in enumerate(games):
         game.policy, game.value = arrays["policy"][index], arrays["value"][index]
         game.reward = arrays["reward"][index]
-        if not arrays[_SEEN][index]:
-            game.view = game.view[:, :0]
     return games
 
 
@@ -149,7 +145,7 @@ def _best(state: Arrays, index: int, workload: Workload, trainer: Trainer) -> li
     """The best games of a workload."""
     if f"best_{index}_action" not in state:
         return []
-    arrays = {name: state[f"best_{index}_{name}"] for name in (*_COLUMNS, _SEEN)}
+    arrays = {name: state[f"best_{index}_{name}"] for name in _COLUMNS}
     return _games(workload, trainer, arrays)
 
 

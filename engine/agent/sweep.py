@@ -14,6 +14,7 @@ Letters: `B` games played in step, `L` moves of a game.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import InitVar, dataclass, field
 
 import numpy as np
@@ -114,6 +115,16 @@ class Sweep:
             self.before = max(self.before, self.game.score)
             return []
         return [divmod(int(cell), others.shape[1]) for cell in ahead[:most]]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no deviation is left, so that the sweep is over when `upcoming` is asked again.
+
+        Not where the game turned out worse than it was before.
+        """
+        asked = copy(self)
+        asked.upcoming(1)
+        return asked.is_over and asked.game.score >= asked.before - LEAST
 
     def look_further(self) -> bool:
         """Look further ahead from now on, and judge all anew; False where it is the most."""
@@ -258,7 +269,8 @@ def _missing(workload: Workload, end: Position) -> Floats:
     """Points that the next touches save of what the first position holds and each has not `[B]`."""
     table, density = end.state.table, np.asarray(workload.arena.known.density)
     held = np.where(table.is_live, table.group, NOBODY)
-    worth = np.where(table.rank[0] >= 0, density[table.rank[0]] * table.size[0], 0.0)
+    rank = np.minimum(table.rank[0], len(density) - 1)
+    worth = np.where(rank >= 0, density[rank] * table.size[0], 0.0)
     is_missing = (held[:, :, None] != held[0]).all(axis=1) & (held[0] != NOBODY)
     missing: Floats = (is_missing * worth).sum(axis=1).astype(np.float32)
     return missing

@@ -166,7 +166,7 @@ class Trainer:
         """Whether no sweep is under way or to come, so that there is learning after each round."""
         if not self.config.self_play.sweeps:
             return True
-        return all(sweep is not None and sweep.is_over for sweep in self.sweeps)
+        return all(sweep and (sweep.is_over or sweep.is_done) for sweep in self.sweeps)
 
     def _turn(self, rng: np.random.Generator) -> int:
         """The workload whose games are played next; first all of them once, if they are swept."""

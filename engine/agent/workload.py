@@ -16,7 +16,8 @@ from engine.agent.network import Params
 from engine.agent.replay_buffer import ReplayBuffer
 from engine.agent.self_play import CHUNK, Played, first_positions, play_games
 from engine.agent.types import Game
-from engine.game.jaxgame.encoding import Shape, encode
+from engine.errors import SolverError
+from engine.game.jaxgame.encoding import Shape, encode, shape_of
 from engine.game.jaxgame.env import Position
 from engine.game.move_list import moves
 from engine.game.moves import Rules, table_rows
@@ -68,13 +69,16 @@ def make_workload(
 
     `taught`: a teacher's games, which are shown in their place. `wishes`: of the draft whose rules
     these are. Without a `bound` points are shares of what all fast would save. Raises SolverError
-    if the JAX game cannot hold the program, and ValueError if an action of any game is illegal.
+    if the program has no moves or the JAX game cannot hold it, and ValueError if an action of any
+    game is illegal.
     """
+    rows = moves(program)
+    if not rows:
+        raise SolverError(f"{program.name}: nothing is decided here, so leave it out")
     rules = rules or Rules()
-    encoded = encode(program, rules, shape)
     if shape is None:
-        most = table_rows(rules, moves(program))
-        encoded = encode(program, rules, padded_shape(encoded.shape, most))
+        shape = padded_shape(shape_of(program, rules), table_rows(rules, rows))
+    encoded = encode(program, rules, shape)
     known = features(program, encoded, bound, config.hidden, wishes=wishes)
     point_s = possible_s(program, bound) / 100
     rewards = [points_of(program, rules, game, point_s) for game in demonstrations]

@@ -16,6 +16,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import Error, InvalidAction, ResetNeeded
 from numpy.typing import NDArray
 
+from engine.errors import ConfigError
 from engine.game.moves import NUM_ACTIONS, Move, Rules
 from engine.game.quantise import TICKS
 from engine.game.reference.game import ReferenceGame
@@ -54,8 +55,7 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
     `info["action_mask"]`, say which are legal, `[5]`; all are once the game is over. An illegal
     action is replaced by the same kind at the rule's end, else NoCopy, else Drop;
     `info["played_action"]` tells which one counted. The rewards of an episode add up to
-    `(all_slow_s - latency_s) / all_slow_s`; those of moves before the first decision come with the
-    first step.
+    `(all_slow_s - latency_s) / all_slow_s`.
 
     Observations are float32 arrays, cut off at the bounds of their space: 0 and 1, but -1 and 1 for
     a saving. `move` `[10]`, see `MOVE_FEATURES`; `ahead` `[8 * 4]`, the next 8 moves by
@@ -67,11 +67,15 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
     def __init__(self, program: Program | str, rules: Rules | None = None) -> None:
         """Wrap the game of `program`: one at hand, a sample's name, or a path.
 
-        Raises UnknownNameError and ProgramFormatError as `engine.program.library.resolve`.
+        Raises UnknownNameError and ProgramFormatError as `engine.program.library.resolve`,
+        ConfigError for rules with dead ends.
         """
+        if rules is not None and rules.strict:
+            raise ConfigError("the environment has no strict sinks; leave them out of its rules")
         self.program = library.resolve(program) if isinstance(program, str) else program
         self._start = ReferenceGame(self.program, rules or Rules())
-        self._early_reward = self._start.play_forced()
+        # They drop what is not there, which is worth nothing.
+        self._start.play_forced()
         self._top_rank = max((m.rank for m in self._start.moves), default=0)
         self._game: ReferenceGame | None = None
         lows = {
@@ -109,7 +113,6 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
             raise Error(f"reset: there are no options, so {sorted(options)} would be ignored")
         super().reset(seed=seed)
         self._game = self._start.clone()
-        self._waiting_reward = self._early_reward
         return self._observe(), {"action_mask": self._mask()}
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -122,11 +125,10 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
             raise InvalidAction(
                 f"step: {action!r} is no action; give a whole number from 0 to {NUM_ACTIONS - 1}"
             )
-        reward, self._waiting_reward = self._waiting_reward, 0.0
-        played = int(action)
+        played, reward = int(action), 0.0
         if not game.is_over:
             played = game.nearest(played)
-            reward += game.step(played) + game.play_forced()
+            reward = game.step(played) + game.play_forced()
         info = {"action_mask": self._mask(), "played_action": played}
         return self._observe(), reward, game.is_over, False, info
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from engine.agent.checkpoint import load_checkpoint
@@ -122,7 +123,12 @@ def practise(
         drafts = drafts_of(program, lambda: clock.tells(f"drafting … {NOT_COUNTED}"))
         bound = quick_bound(program, budget.seconds)
         prepare = partial(_prepared, program, config, bound)
-        trainer = Trainer([prepare(next(drafts))], config, budget.seed, params, FOCUS)
+        draft, begun = next(drafts), perf_counter()
+        workload = prepare(draft, lambda: clock.tells(f"preparing the game … {NOT_COUNTED}"))
+        if workload is None:
+            raise EndedEarlyError("the agent was ended before its first game")
+        draft_s = perf_counter() - begun
+        trainer = Trainer([workload], config, budget.seed, params, FOCUS)
         if config.self_play.sweeps:
             trainer.may_learn = False
             trainer.compile_play()
@@ -134,16 +140,26 @@ def practise(
         raise EndedEarlyError("the agent was ended before its first game")
     game_s, is_compiled, sweeps = clock.spent_s, False, config.self_play.sweeps
     drafts = _with_own(trainer, drafts)
+    another_s = draft_s + game_s if sweeps else 0.0
     while report is not None:
         progress(trainer, report)
-        draft = next(drafts, None) if sweeps and trainer.is_swept else None
-        if draft is not None:
-            trainer.add(prepare(draft))
-        elif trainer.is_swept and not is_compiled and config.learner.steps_per_round:
-            with clock.stopped("compiling the learner"):
-                trainer.show_demonstrations()
-                trainer.compile_learning()
-            is_compiled = True
+        if trainer.is_swept and not is_compiled:
+            # What comes after the drafts has to be compiled: too late for that, where it is too
+            # late for a draft.
+            if not clock.has_time_for(another_s, _best_so_far(trainer)):
+                break
+            another = next(drafts, None) if sweeps else None
+            if another is None:
+                with clock.stopped("compiling the learner"):
+                    trainer.show_demonstrations()
+                    if config.learner.steps_per_round:
+                        trainer.compile_learning()
+                is_compiled = True
+            else:
+                prepared = prepare(another, partial(clock.goes_on, _best_so_far(trainer)))
+                if prepared is None:
+                    break
+                trainer.add(prepared)
         goes_on = partial(clock.has_time_for, game_s * trainer.unfinished, _best_so_far(trainer))
         report = trainer.play_round(goes_on) if goes_on() else None
     trainer.finish_sweeps(lambda: clock.tells("finishing its game"))
@@ -177,8 +193,15 @@ def _with_own(trainer: Trainer, drafts: Iterator[Draft]) -> Iterator[Draft]:
             yield draft
 
 
-def _prepared(program: Program, config: AgentConfig, bound: Bound, draft: Draft) -> Workload:
+def _prepared(
+    program: Program, config: AgentConfig, bound: Bound, draft: Draft, goes_on: Callable[[], bool]
+) -> Workload | None:
+    """The game in the places of a draft; None where it no longer `goes_on`."""
+    if not goes_on():
+        return None
     shown = drafted(program, draft)
+    if not goes_on():
+        return None
     return make_workload(
         program, shown.actions, config, rules=shown.rules, bound=bound, wishes=shown.wishes
     )

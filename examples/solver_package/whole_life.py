@@ -33,7 +33,7 @@ def solve(program: Program, budget: Budget) -> Plan:
 def _worth(program: Program, group: int) -> float:
     """Seconds that the group saves in fast memory, per byte."""
     saving_s = sum(program.touches[t].saving_s for t in program.touches_of_group[group])
-    return saving_s / program.groups[group].size_bytes
+    return saving_s / max(1, program.groups[group].size_bytes)
 
 
 def _with(program: Program, plan: Plan, group: int) -> Plan | None:

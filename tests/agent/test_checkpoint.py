@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import math
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +15,13 @@ import jax
 import numpy as np
 import pytest
 
+from engine.agent import checkpoint as checkpoints
+from engine.agent.arrays import unpack
 from engine.agent.checkpoint import ARRAYS, MANIFEST, Checkpoint, load_checkpoint, save_checkpoint
 from engine.agent.config import AgentConfig, changed, from_json, to_json
 from engine.agent.network import init_params
 from engine.errors import CheckpointError, ConfigError
+from engine.files import write_bytes
 from engine.solvers.practice import GENERALIST
 from tests.agent.small import CONFIG
 
@@ -42,6 +48,42 @@ def test_round_trip(folder: Path) -> None:
             assert np.array_equal(found.params[layer][part], array)
 
 
+class Killed(Exception):
+    """Raised where the process would be killed."""
+
+
+def killed(path: Path, data: bytes) -> None:
+    raise Killed
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("done", range(3))
+def test_a_killed_save_leaves_the_earlier_weights_or_the_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_first: bool, done: int
+) -> None:
+    """Killed after so many of its three steps: weights beside the earlier, manifest, weights."""
+    earlier, later = (init_params(jax.random.key(seed), CONFIG.network) for seed in (1, 2))
+    if not is_first:
+        save_checkpoint(Checkpoint(earlier, CONFIG), tmp_path)
+    steps = iter([write_bytes] * done)
+
+    def write(path: Path, data: bytes) -> None:
+        next(steps, killed)(path, data)
+
+    with monkeypatch.context() as killing, pytest.raises(Killed):
+        killing.setattr(checkpoints, "write_bytes", write)
+        save_checkpoint(Checkpoint(later, CONFIG), tmp_path)
+    if done < 2 and is_first:
+        with pytest.raises(CheckpointError, match=MANIFEST):
+            load_checkpoint(tmp_path)
+        return
+    found = load_checkpoint(tmp_path).params
+    jax.tree.map(np.testing.assert_array_equal, found, later if done == 2 else earlier)
+    save_checkpoint(Checkpoint(later, CONFIG), tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [ARRAYS, MANIFEST]
+    jax.tree.map(np.testing.assert_array_equal, load_checkpoint(tmp_path).params, later)
+
+
 def test_settings_survive_json() -> None:
     config = AgentConfig(hidden=("prices", "ahead"))
     assert from_json(json.loads(json.dumps(to_json(config)))) == config
@@ -61,6 +103,21 @@ def test_one_setting_is_changed_by_its_name() -> None:
         ("self_play.games", "many", "self_play.games: expected int, got str"),
         ("replay", 3, "replay: expected object, got int"),
         ("self_play.games", 0, "at least 1"),
+        ("self_play.restart_share", 7, "restart_share is 7.*: choose 0 to 1"),
+        ("self_play.search_share", -0.1, "search_share"),
+        ("self_play.top_temperature", math.nan, "top_temperature is nan: choose 0 or more"),
+        ("search.value_scale", math.inf, "value_scale is inf"),
+        ("search.maxvisit_init", -1.0, "maxvisit_init"),
+        ("replay.capacity", 0, "capacity is 0: choose 1 or more"),
+        ("replay.num_best", 0, "num_best"),
+        ("replay.td_steps", -3, "td_steps"),
+        ("replay.best_share", 1.5, "best_share"),
+        ("replay.demonstration_share", math.nan, "demonstration_share"),
+        ("replay.demonstration_decay", -1.0, "demonstration_decay"),
+        ("learner.batch_size", 0, "batch_size is 0: choose 1 or more"),
+        ("learner.unroll", -1, "unroll is -1: choose 0 or more"),
+        ("learner.learning_rate", math.nan, "learning_rate"),
+        ("learner.clip", math.inf, "clip"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(name: str, value: Any, told: str) -> None:
@@ -139,6 +196,22 @@ def test_missing_and_broken_files_are_one_line(folder: Path, tmp_path: Path) -> 
         load_checkpoint(folder)
     with pytest.raises(CheckpointError, match="cannot be read"):
         load_checkpoint(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("way", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_only_what_numpy_compresses_is_unpacked(way: int) -> None:
+    """Damaged data of other kinds raise errors of other kinds."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", way) as entries:
+        entries.writestr("a.npy", bytes(1000))
+    with pytest.raises(ValueError, match="compressed in a way"):
+        unpack(data.getvalue())
+
+
+def test_a_manifest_nested_too_deep_is_one_line(folder: Path) -> None:
+    (folder / MANIFEST).write_text("[" * 200_000)
+    with pytest.raises(CheckpointError, match="is not JSON"):
+        load_checkpoint(folder)
 
 
 def test_pickles_are_never_opened(folder: Path) -> None:

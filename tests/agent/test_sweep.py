@@ -218,6 +218,19 @@ def test_what_a_deviation_no_longer_holds_counts_against_it(
     assert len(lost_points) > 1
 
 
+def test_a_rank_past_the_table_is_worth_what_its_last_entry_is() -> None:
+    """Of two positions the first holds a group of such a rank, and the other does not."""
+    workload = small_workload(SWEEPING)
+    density = np.array([1.0, 3.0], np.float32)
+    known = replace(workload.arena.known, density=jnp.asarray(density))
+    workload = replace(workload, arena=replace(workload.arena, known=known))
+    end = first_positions(workload.arena, 2)
+    table = jax.tree.map(np.copy, end.state.table)
+    table.group_and_level[0, 0], table.rank[0, 0], table.size[0, 0] = 0, 7, 2
+    end = replace(end, state=replace(end.state, table=table))
+    assert sweeps._missing(workload, end).tolist() == [0.0, 6.0]
+
+
 def test_prefixes_reach_from_the_first_game_to_all_that_was_taken() -> None:
     trainer = begun(TWO_CHUNKS)
     workload, first = trainer.workloads[0], trainer.sweeps[0]
@@ -378,6 +391,18 @@ def test_what_nobody_saw_is_looked_at_before_it_is_learned_from() -> None:
     assert other is workload.replay.best[1]
 
 
+def test_what_is_added_after_a_sweep_has_its_turn_before_noisy_games() -> None:
+    trainer = begun("teach-keep-or-drop")
+    while not trainer.is_swept:
+        trainer.play_round()
+        assert not trainer.last_games, "a round of a sweep leaves none"
+    trainer.add(small_workload(SWEEPING))
+    assert not trainer.is_swept
+    report = trainer.play_round()
+    assert report is not None and report.workload == 1
+    assert trainer.sweeps[0] is not None and trainer.sweeps[0].is_over
+
+
 def test_nothing_is_learned_before_there_is_a_learner() -> None:
     """The game with which a sweep ends goes on from games that nobody saw."""
     config = replace(
@@ -389,8 +414,9 @@ def test_nothing_is_learned_before_there_is_a_learner() -> None:
     trainer = Trainer([workload], config, 0, follower())
     trainer.may_learn = False
     while not trainer.is_swept:
-        last = trainer.play_round()
-    assert last is not None and not last.losses
+        trainer.play_round()
+    last = trainer.play_round()
+    assert trainer.last_games and last is not None and not last.losses
     trainer.show_demonstrations()
     trainer.compile_learning()
     later = trainer.play_round()

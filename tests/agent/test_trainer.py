@@ -17,12 +17,13 @@ from engine.agent.config import POLICY_ONLY, SearchConfig
 from engine.agent.network import Params
 from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
 from engine.agent.trainer import Trainer
-from engine.agent.workload import Workload, follow
-from engine.errors import CheckpointError
+from engine.agent.workload import Workload, follow, make_workload
+from engine.errors import CheckpointError, SolverError
 from engine.game.notes import plan_from_actions
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from tests.agent.small import CONFIG, small_trainer, small_workload
+from tests.game.tiny_programs import Buffer, program_of
 
 
 def weights(trainer: Trainer) -> list[np.ndarray]:
@@ -78,6 +79,12 @@ def test_a_score_is_what_the_simulator_says() -> None:
     result = simulate(workload.program, plan)
     saved_s = result.all_slow_s - result.latency_s
     assert workload.saved_s(best.score) == pytest.approx(saved_s, rel=1e-4)
+
+
+def test_a_program_without_moves_is_refused() -> None:
+    useless = program_of([5], [Buffer(4, reads={0: 0}, is_input=True)])
+    with pytest.raises(SolverError, match="nothing is decided"):
+        make_workload(useless, [()], CONFIG)
 
 
 def test_following_a_game_shows_what_it_saw() -> None:

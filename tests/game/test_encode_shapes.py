@@ -9,9 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from engine.game.jaxgame.encoding import EncodedProgram, Shape, common_shape, encode
+from engine.game.jaxgame.encoding import (
+    EncodedProgram,
+    Shape,
+    common_shape,
+    encode,
+    shape_of,
+)
 from engine.game.jaxgame.env import Record, rollout, scripted
+from engine.game.jaxgame.state import initial_state, insert
 from engine.game.moves import Rules
+from tests.game.tiny_programs import Buffer, program_of
 from tests.strategies import random_program
 
 NUM_SLOTS = (8, 40)
@@ -28,6 +36,22 @@ def played(encoded: EncodedProgram, seed: int) -> Record:
     wanted = as_wanted(seed, int(encoded.num_moves))
     record: Record = rollout(encoded, jax.random.key(0), scripted(encoded, wanted))[1]
     return jax.tree.map(lambda column: np.asarray(column)[: len(wanted)], record)
+
+
+@pytest.mark.parametrize("rules", [SMALL, Rules()])
+def test_the_shape_of_an_encoding_is_known_before(rules: Rules) -> None:
+    for program in PROGRAMS:
+        assert shape_of(program, rules) == encode(program, rules).shape
+
+
+def test_a_table_may_have_a_single_row() -> None:
+    program = program_of([5, 5], [Buffer(4, writes={0: 3}, reads={1: 3})])
+    table = initial_state(encode(program, Rules(max_blocks=1))).table
+    block = jax.tree.map(lambda column: jnp.int32(7), table)
+    for is_wanted in (True, False):
+        after = insert(table, block, jnp.int32(0), jnp.bool_(is_wanted))
+        cells = jax.tree.map(lambda column: column[None], block) if is_wanted else table
+        jax.tree.map(np.testing.assert_array_equal, after, cells)
 
 
 @pytest.mark.nightly

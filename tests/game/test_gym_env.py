@@ -11,9 +11,9 @@ import pytest
 from gymnasium.error import Error, InvalidAction, ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
-from engine.errors import UnknownNameError
+from engine.errors import ConfigError, UnknownNameError
 from engine.game.gym_env import AHEAD_FEATURES, ENV_ID, MOVE_FEATURES, SAVING, MallocEnv
-from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS
+from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from tests.game.tiny_programs import TWO_ENDED, Buffer, program_of
@@ -68,7 +68,7 @@ def test_drop_replaces_where_nocopy_is_illegal_too() -> None:
     assert reward == 0
 
 
-def test_rewards_before_the_first_decision_come_with_the_first_step() -> None:
+def test_without_a_decision_the_game_is_over_at_once_and_worth_nothing() -> None:
     out = Buffer(2, writes={0: 3}, is_live_out=True)
     env = MallocEnv(program_of([5], [out], reserved={0: 16}))
     env.reset()
@@ -146,6 +146,11 @@ def test_a_copy_side_by_side_has_the_same_spaces() -> None:
     assert envs.observation_space.contains(observation)
     assert info["action_mask"].shape == (2, NUM_ACTIONS)
     envs.close()
+
+
+def test_rules_with_dead_ends_are_refused() -> None:
+    with pytest.raises(ConfigError, match="no strict sinks"):
+        MallocEnv(random_program(1, 20), Rules(strict=True))
 
 
 def test_options_that_would_be_ignored_are_refused() -> None:

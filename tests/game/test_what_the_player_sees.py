@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import cache
 
 import jax
 import numpy as np
 import pytest
 
+from engine.game.environment import Environment
 from engine.game.jaxgame import env
 from engine.game.jaxgame.encoding import EncodedProgram, Shape, common_shape, encode
-from engine.game.observation.dynamic import observe
+from engine.game.move_list import moves
+from engine.game.moves import NO_COPY
+from engine.game.observation.dynamic import imagined_wish, observe
 from engine.game.observation.layout import (
     MOVE_FEATURES,
     NUM_AHEAD,
@@ -23,7 +27,7 @@ from engine.game.observation.layout import (
     SPANS,
     SWITCHES,
 )
-from engine.game.observation.static import Features, features, possible_s, static_row
+from engine.game.observation.static import Features, Wishes, features, possible_s, static_row
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import Desired, _choose
 from engine.game.scripts import EARN, play_word
@@ -31,6 +35,7 @@ from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.program.model import Program
 from engine.solvers.draft import drafts_of
+from tests.game.tiny_programs import Buffer, program_of
 
 STEP = jax.jit(env.step)
 OBSERVE = jax.jit(observe)
@@ -165,6 +170,16 @@ def test_a_switch_hides_its_parts_and_nothing_else(program: Program, switch: str
         assert np.array_equal(part(after, name), wanted)
 
 
+def test_who_does_not_see_what_the_draft_wants_does_not_imagine_it(program: Program) -> None:
+    encoded, every = encoded_of(program), np.arange(3)
+    number = len(moves(program))
+    wishes = Wishes((NO_COPY,) * number, (True,) * number)
+    for hidden, told in (((), 3.0), (("greedy",), 0.0)):
+        known = features(program, encoded, hidden=hidden, wishes=wishes)
+        assert imagined_wish(known, every).sum() == told
+        assert known.may_keep[:3].sum() == told
+
+
 def test_the_dynamics_is_told_what_is_not_hidden(program: Program) -> None:
     whole, some = known_of(program, "prices")
     _, nothing = known_of(program, "dynamics")
@@ -172,6 +187,37 @@ def test_the_dynamics_is_told_what_is_not_hidden(program: Program) -> None:
     assert np.abs(np.asarray(static_row(whole, 0))[: len(MOVE_FEATURES)]).sum() > 0
     assert (np.asarray(static_row(some, 0))[prices] == 0).all()
     assert (np.asarray(static_row(nothing, 0)) == 0).all()
+
+
+def test_a_program_without_moves_has_an_observation_and_no_steps() -> None:
+    useless = program_of([5], [Buffer(4, reads={0: 0}, is_input=True)])
+    encoded = encoded_of(useless)
+    seen = OBSERVE(encoded, features(useless, encoded), env.reset(encoded))
+    assert np.isfinite(seen).all()
+    assert Environment(useless).num_steps == 0
+
+
+def test_where_nothing_can_be_gained_numbers_fit_half_precision() -> None:
+    """A point is next to nothing there, so that a stall is billions of them."""
+    away = Buffer(4, reads={0: 3, 2: 3}, is_input=True)
+    full = program_of([5] * 3, [away], reserved={0: 16, 1: 16, 2: 16})
+    for _, seen in walk(full, 0):
+        assert np.isfinite(seen.astype(np.float16)).all()
+
+
+def test_a_fast_memory_of_no_whole_granule_is_seen_as_one_of_one() -> None:
+    tiny = program_of([5, 5], [Buffer(4, writes={0: 3}, reads={1: 3})])
+    tiny = replace(tiny, hardware=replace(tiny.hardware, alignment=64))
+    for _, seen in walk(tiny, 0):
+        assert np.isfinite(seen).all()
+
+
+def test_the_highest_ranks_share_the_last_entry() -> None:
+    best_first = [Buffer(1, reads={0: saved}, is_input=True) for saved in (9, 1, 3)]
+    some = program_of([5], best_first)
+    whole, few = (features(some, encoded_of(some), num_ranks=n).density.tolist() for n in (3, 2))
+    assert whole == sorted(whole)
+    assert few == [whole[0], whole[2]]
 
 
 def test_without_a_bound_there_are_no_prices(program: Program) -> None:

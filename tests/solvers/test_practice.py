@@ -15,7 +15,7 @@ from engine.plan.bounds import lower_bound
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
-from engine.solvers import Budget
+from engine.solvers import Budget, practice
 from engine.solvers.demonstrations import ALL_RULES_FROM_S, shown
 from engine.solvers.draft import draft_from
 from engine.solvers.practice import (
@@ -27,7 +27,7 @@ from engine.solvers.practice import (
     practise,
 )
 from engine.solvers.registry import NOT_COUNTED, solve
-from tests.agent.small import CONFIG, small_trainer
+from tests.agent.small import CONFIG, PROGRAM, small_trainer
 
 SCRATCH = {"checkpoint": "scratch"}
 SMALL = "llamadecode-v5e-b8"
@@ -85,7 +85,14 @@ def test_more_drafts_are_its_own_after_a_better_game_then_the_others() -> None:
     saved_s = workload.program.all_slow_s - simulate(workload.program, own.plan).latency_s
     assert saved_s == pytest.approx(workload.saved_s(best.score), rel=1e-4)
     assert next(drafts) is other
-    trainer.add(_prepared(workload.program, config, lower_bound(workload.program), own))
+    bound = lower_bound(workload.program)
+    for answers in ([False], [True, False]):
+        asked = iter(answers)
+        assert _prepared(workload.program, config, bound, own, asked.__next__) is None
+        assert next(asked, None) is None
+    prepared = _prepared(workload.program, config, bound, own, lambda: True)
+    assert prepared is not None
+    trainer.add(prepared)
     assert not trainer.is_swept
     trainer.play_round()
     assert trainer.visits[1] == 1, "what is added has its turn next"
@@ -93,6 +100,24 @@ def test_more_drafts_are_its_own_after_a_better_game_then_the_others() -> None:
     again = next(drafts)
     assert again.plan.stays == own.plan.stays
     assert next(drafts, None) is None
+
+
+@pytest.mark.parametrize(("draft_s", "drafts"), [(0.0, 2), (1e6, 1)])
+def test_another_draft_is_prepared_where_the_time_is_left(
+    draft_s: float, drafts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as the first one took; here it ends two rounds after the first sweep."""
+    config = replace(CONFIG, self_play=replace(CONFIG.self_play, sweeps=True, search_share=0.0))
+    after = list[int]()
+
+    def told(trainer: Trainer, report: Round) -> None:
+        if trainer.is_swept or len(trainer.workloads) > 1:
+            after.append(report.number)
+
+    monkeypatch.setattr(practice, "perf_counter", iter([0.0, draft_s]).__next__)
+    budget = Budget(1000.0, progress=lambda share, word: len(after) < 2, options=SCRATCH)
+    found = practise(library.load_sample(PROGRAM), budget, config, told)
+    assert len(found.trainer.workloads) == drafts
 
 
 def test_practice_has_settings_of_its_own_for_the_networks_of_the_checkpoint() -> None:

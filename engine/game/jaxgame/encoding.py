@@ -322,6 +322,13 @@ def encode(
     )
 
 
+def shape_of(program: Program, rules: Rules) -> Shape:
+    """The shape to which `encode` pads the program where it is given none."""
+    rows = moves(program)
+    max_blocks = table_rows(rules, rows)
+    return _fitting(_least_shape(program, rows, rules, max_blocks), rules, max_blocks, None)
+
+
 def _refuse_too_large(program: Program, max_blocks: int) -> None:
     """Rows, slots, groups and regions have to fit into the keys that `engine.game` builds."""
     has_slots = (program.num_slots + 2) * max_blocks <= INT32_MAX

@@ -1,8 +1,9 @@
 """Playing whole games under jit: positions that know their options, rollouts, and Drop-backup.
 
 A `Position` is what a search keeps per node: the state and what each action would do in it, so that
-one step costs one analysis. Letters as in `engine.game.jaxgame.state`; `M` moves (padded), `A`
-actions.
+one step costs one analysis. Strict sinks, their dead ends and Drop-backup are here for the tests
+alone, which compare them with the plain game. Letters as in `engine.game.jaxgame.state`; `M` moves
+(padded), `A` actions.
 """
 
 from __future__ import annotations

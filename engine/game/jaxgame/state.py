@@ -191,6 +191,8 @@ def insert(table: Table, block: Table, victim: Array, is_wanted: Array) -> Table
             kept = jnp.where(up, above, jnp.where(down, below, column[some]))
             return jnp.where(row == place, cell, kept)
 
+        if len(column) == 1:
+            return jnp.where(rows == place, cell, column)
         # First and last row apart: so the inner rows are plain slices, which XLA vectorises.
         first = moved(slice(0, 1), column[1:2], column[:1])
         inner = moved(slice(1, -1), column[2:], column[:-2])

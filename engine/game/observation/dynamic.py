@@ -98,7 +98,7 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
     """Features of what each action would do, `[NUM_OPTION]`."""
     options, state = position.options, position.state
     table, row = state.table, encoded.row(state.move)
-    fast = encoded.fast_granules.astype(jnp.float32)
+    fast = jnp.maximum(1, encoded.fast_granules).astype(jnp.float32)
     entry, departure = options.rule.entry, options.departure
     enters = ~options.own.is_resident & entry.is_possible
     enters_other = ~options.own.is_resident & options.other.entry.is_possible

@@ -36,6 +36,8 @@ from engine.program.model import TOP_LEVEL, Program
 
 Doubles = NDArray[np.float64]
 NO_WISH = -1
+MOST = 1e3
+"""Largest squashed number: half precision, in which games are remembered, ends at 65,504."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,9 @@ class Features:
     """The numbers of a program that the player may know beforehand.
 
     `table`: the static features per move, rows as in `EncodedProgram.moves`. `outlook`: how the
-    observation of each move begins; hidden inputs are zero. `density`: points per granule by rank.
-    `point_ticks`: ticks in one point. `shown`: 1 where the observation is shown.
+    observation of each move begins; hidden inputs are zero. `density`: points per granule by rank,
+    the last entry those of all higher ranks. `point_ticks`: ticks in one point. `shown`: 1 where
+    the observation is shown.
     `tells_dynamics`: 1 if a learned dynamics gets the next move's features, else 0 (zeros then).
     `wish`: the action that a draft wants at each move, `NO_WISH` where there is none. `may_keep`: 1
     where NoCopy may be a cross-program prefetch.
@@ -73,8 +76,8 @@ class Features:
 
 
 def squash(points: Array) -> Array:
-    """Signed root: tame, but still steep around zero."""
-    return jnp.sign(points) * (jnp.sqrt(jnp.abs(points) + 0.01) - 0.1)
+    """Signed root: tame, but still steep around zero; at most `MOST`."""
+    return jnp.sign(points) * jnp.minimum(jnp.sqrt(jnp.abs(points) + 0.01) - 0.1, MOST)
 
 
 def features(
@@ -87,8 +90,8 @@ def features(
 ) -> Features:
     """The static features of `program`; without a bound its prices are zero.
 
-    `hidden`: names of `SWITCHES`. `wishes`: a draft's. Programs with equally many padded moves get
-    equal shapes.
+    `hidden`: names of `SWITCHES`; "greedy" hides what a draft wants from everyone. `wishes`: a
+    draft's. Programs with equally many padded moves get equal shapes.
     """
     rows = moves(program)
     numbers = quantise(program)
@@ -97,12 +100,12 @@ def features(
     table = np.zeros((encoded.moves.shape[0] + NUM_AHEAD, NUM_STATIC), np.float32)
     table[: len(rows)] = builder.rows()
     density = np.zeros(num_ranks, np.float32)
-    for move in rows:
+    for move in sorted(rows, key=lambda move: move.rank):
         if move.rank >= 0:
             points = move.saving_s / point_s / numbers.size_granules[move.group]
             density[min(move.rank, num_ranks - 1)] = points
     wish, may_keep = np.full(len(table), NO_WISH, np.int32), np.zeros(len(table), np.int32)
-    if wishes is not None:
+    if wishes is not None and "greedy" not in hidden:
         wish[: len(rows)] = wishes.actions
         may_keep[: len(rows)] = wishes.may_keep
     shown = np.ones(SIZE, np.float32)
@@ -154,11 +157,12 @@ class _Table:
         self._copy_price = copies / point_s
         # Without a bound no relaxed optimum is known, so its shares are zero.
         self._served = () if bound is None else bound.served
-        self._later: list[tuple[int, float, float]] = []
+        self._top_rank = max((m.rank for m in rows), default=0)
 
     def rows(self) -> Doubles:
         """The features of every move, `[moves, F]`."""
         own = np.array([self._move(i, m) for i, m in enumerate(self._rows)], np.float64)
+        own = own.reshape(-1, len(MOVE_FEATURES))  # Of a program without moves, too.
         prices = self._price_rows()
         times = np.array([m.time for m in self._rows], int)
         demand, scratch = self._demand()
@@ -195,8 +199,7 @@ class _Table:
         ]
 
     def _rank_share(self, move: Move) -> float:
-        top = max((m.rank for m in self._rows), default=0)
-        return (move.rank + 1) / (top + 1)
+        return (move.rank + 1) / (self._top_rank + 1)
 
     def _price_rows(self) -> Doubles:
         """`PRICE_FEATURES` of each move; `best stay` sums the stays that pay, from there on."""
@@ -245,7 +248,7 @@ class _Table:
 def _tame(points: Doubles | float) -> Doubles:
     """`squash`, on the host."""
     exact = np.asarray(points, np.float64)
-    tamed: Doubles = np.sign(exact) * (np.sqrt(np.abs(exact) + 0.01) - 0.1)
+    tamed: Doubles = np.sign(exact) * np.minimum(np.sqrt(np.abs(exact) + 0.01) - 0.1, MOST)
     return tamed
 
 
