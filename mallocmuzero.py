@@ -31,7 +31,7 @@ from engine.agent.trace_io import SearchTrace
 from engine.compiler.steering.export import Steering, exports
 from engine.compiler.steering.flags_file import Flags
 from engine.compiler.steering.verify import Verdict
-from engine.errors import EngineError, PlanError
+from engine.errors import EngineError, PlanError, UsageError
 from engine.game.gym_env import MallocEnv
 from engine.game.moves import Rules
 from engine.plan.bounds import Bound, lower_bound
@@ -48,6 +48,7 @@ from engine.program.profile import profiled as _profiled
 from engine.program.profile import read_profile
 from engine.solvers import Budget
 from engine.solvers import solve as _solve
+from engine.solvers.registry import refuse_bad_budget
 from engine.workflows import files_by_kind
 from engine.workflows.compare import applicable
 from engine.workflows.compare import compare as _compare
@@ -335,13 +336,16 @@ def bound(
 
     Stopped after `seconds` it is still a bound, but a lower one. `method`: `lp`, or `mip`, which
     branches, is never lower, and stops at `target_s`, the latency of a plan to be proven optimal.
-    Raises UsageError for another method.
+    Raises UsageError for another method or target, ConfigError for seconds that there are not.
 
     >>> program = load("teach-keep-or-drop")
     >>> relaxed, whole = bound(program), bound(program, method="mip")
     >>> f"{relaxed.bound_s * 1e6:.0f} us, {whole.bound_s * 1e6:.0f} us"
     '1333 us, 1400 us'
     """
+    refuse_bad_budget(seconds)
+    if not target_s >= 0:
+        raise UsageError(f"bound: target_s {target_s}: name seconds, or leave it out")
     return lower_bound(program, seconds, method, target_s)
 
 
@@ -419,6 +423,8 @@ def verify(
     from engine.compiler.toolchain.target import init_args
     from engine.workflows.capturing import answers_folder
 
+    if plan is not None:
+        exports(program, plan)  # refused before anything is compiled
     folder = answers_folder() if answers is None else Path(answers)
     options = dict(compiler_options or {})
     session = compile_session(program, stored_answers(program, folder, options, init_args()))

@@ -112,9 +112,25 @@ def json_of(text: str | bytes) -> Any:
     """JSON data that may come from anybody. Raises ValueError, RecursionError where it is nested
     too deep.
 
-    Whole numbers that no float can hold are refused: sums and comparisons with them raise.
+    Whole numbers that no float can hold are refused: sums and comparisons with them raise. So are
+    NaN and infinities, which are no JSON.
     """
-    return json.loads(text, parse_int=_whole)
+    return json.loads(text, parse_int=_whole, parse_constant=_refuse_constant)
+
+
+def json_text(body: Any, where: str, **layout: Any) -> str:
+    """Data as JSON that every reader takes; `layout`: options of `json.dumps`.
+
+    Raises ProgramFormatError, which names `where`, for what JSON has not, such as NaN.
+    """
+    try:
+        return json.dumps(body, allow_nan=False, **layout)
+    except (ValueError, TypeError) as error:
+        raise ProgramFormatError(f"{where}: cannot be written as JSON ({error!s:.100})") from error
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _whole(digits: str) -> int:
@@ -130,7 +146,7 @@ def read_json(path: Path) -> Any:
         return json_of(data)
     except (ValueError, RecursionError) as error:
         kind = foreign(data)
-        problem = f"but {kind}" if kind else f"({type(error).__name__})"
+        problem = f"but {kind}" if kind else f"({error!s:.100})"
         raise ProgramFormatError(f"{path}: not JSON {problem}") from error
 
 
@@ -175,6 +191,14 @@ def require_header(body: Any, kind: str, version: int, where: str) -> None:
 
 
 State = tuple[tuple[str, int, int], ...]
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file of that name; False too for what no file can be called."""
+    try:
+        return path.is_file()
+    except OSError:  # longer than a name may be
+        return False
 
 
 def state_of(*paths: Path) -> State:

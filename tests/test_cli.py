@@ -311,6 +311,10 @@ def test_programs_are_listed_by_set_and_searched(capsys: pytest.CaptureFixture[s
     rows = json.loads(text)["programs"]
     assert {row["set"] for row in rows} == {"samples", "held out", "large", "real"}
     assert len({row["name"] for row in rows}) == len(rows)
+    known = {row["name"]: row for row in rows}[NAME]
+    entry = library.find_sample(NAME)
+    assert (known["xla_latency_s"], known["bound_s"]) == (entry.xla_latency_s, entry.bound_s)
+    assert (known["best_s"], known["best_solver"]) == (entry.best_s, entry.best_solver)
     code, text, _ = run(capsys, "programs", "many", "chips", "held")
     assert code == 0
     assert text.splitlines()[0] == "real:"
@@ -526,3 +530,146 @@ def test_the_explorer_says_what_it_needs_where_the_engine_stands_alone(
     assert capsys.readouterr().err.splitlines() == [
         "error: the explorer is not installed: pip install '.[app]' in the project's folder"
     ]
+
+
+HLO_OF_V5E = ["import", "--slow", DUMP, "--hardware", "tpu-v5e", *OUT]
+SCOPED = "xla_tpu_scoped_vmem_limit_kib"
+OFFLINE = ["--offline", "--raw", "raw", *OUT]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["capture", "alexnet", "--batch", "0", *OFFLINE], "a batch of 0"),
+        (["capture", "alexnet", "--batch", "-4", *OFFLINE], "a batch of -4"),
+        (
+            ["capture", "fsdp", "--train", "--batch", "3", *OFFLINE],
+            "[3, 1024] is not cut evenly",
+        ),
+        (["capture", "alexnet", "--compiles", "0", *OFFLINE], "--compiles 0"),
+        (["capture", "alexnet", "--seconds", "nan", *OFFLINE], "nan seconds"),
+        (["capture", "alexnet", "--hardware", "", *OFFLINE], "--hardware"),
+        (["capture", "alexnet", "--topology", "", *OFFLINE], "--topology"),
+        (["observe", NAME, "--raw", "raw", "--compiles", "-3"], "--compiles -3"),
+        (["observe", NAME, "--raw", "raw", "--seconds", "-1"], "-1.0 seconds"),
+        (["corpus", "--folder", "c", "--raw", "raw", "--count", "-5"], "--count -5"),
+        (["corpus", "--folder", "c", "--raw", "raw", "--first", "-1"], "--first -1"),
+        (["app", "--port", "70000"], "--port 70000"),
+        (["app", "--port", "-5"], "--port -5"),
+        (["solve", TEACHING, "--seed", str(2**63)], f"seed {2**63}"),
+        (["solve", TEACHING, "--seconds", "1e300"], "1e+300 seconds"),
+        (["train", "--run", "run", "-o", "out", "--seed", str(2**63)], f"seed {2**63}"),
+        (["check-solver", "greedy", "--seconds", "-1"], "-1.0 seconds"),
+        (["check-solver", "greedy", "--seconds", "nan"], "nan seconds"),
+        (["tune", NAME, "--answers", "a", "--seconds", "nan"], "nan seconds"),
+        (["tune", NAME, "--answers", "a", "--seed", "-100"], "seed -100"),
+        (["gap", TEACHING, "--seconds", "nan"], "nan seconds"),
+        (["analyse", TEACHING, "missing.npz", "--seconds", "-3"], "-3.0 seconds"),
+        (["bound", TEACHING, "--method", "lpp", "--plan", "p.json"], "not for 'lpp'"),
+        (["compare", TEACHING, "--solvers", ""], "--solvers"),
+        (["bench", "--programs", f"{TEACHING},,{NAME}"], "--programs"),
+        (["ab", "--programs", ""], "--programs"),
+        (["ab", "--programs", TEACHING, "--first", ""], "manifest.json"),
+        (["train", "--run", "run", "-o", "out", "--programs", " "], "--programs"),
+        (["mine", "-o", "p.json", "--programs", ""], "--programs"),
+        (["mine", "-o", "p.json", "--describe", "--tries", "5"], "--tries"),
+        (["mine", "-o", "p.json", "--describe", "--again"], "--again"),
+        (["mine", "--describe", "--programs", "no-such"], "has no positions of no-such"),
+        (["solve", TEACHING, *POLICY, "--trace", "t"], "ends in .npz"),
+        (
+            ["solve", TEACHING, *POLICY, "--trace", "t.npz", "-o", "t.npz"],
+            "--output and by --trace",
+        ),
+        ([*HLO_OF_V5E, "--scoped-kib", "0"], f"{SCOPED}: '0' is no positive"),
+        ([*HLO_OF_V5E, "--scoped-kib", "-5"], f"{SCOPED}: '-5' is no positive"),
+        ([*HLO_OF_V5E, "--compiler-options", f"{SCOPED}=much"], f"{SCOPED}: 'much' is no positive"),
+        ([*HLO_OF_V5E, "--compiler-options", f"{SCOPED}={'9' * 5000}"], "is no positive"),
+        ([*HLO_OF_V5E, "--trip-count", "w=1", "--trip-count", "%w=2"], "w is given twice"),
+        ([*HLO_OF_V5E, "--branch", "c=1,0", "--branch", "c=0,1"], "c is given twice"),
+        (
+            [*HLO_OF_V5E, "--compiler-options", "xla_a=1", "--compiler-options", "xla_a=2"],
+            "xla_a is given as 1 and as 2",
+        ),
+    ],
+)
+def test_what_cannot_be_is_said_before_any_work(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("the server was started"))
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert said in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_line_break_in_a_name_begins_no_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    program = replace(library.load_sample(TEACHING), name="mine\nvalid")
+    path = tmp_path / "p.json"
+    save(program, path)
+    _, out, _ = run(capsys, "compare", str(path), "--solvers", "greedy")
+    assert out.startswith("mine\\nvalid: bound ")
+    _, out, _ = run(capsys, "info", str(path))
+    assert "valid" not in out.split()
+
+
+def test_what_the_terminals_encoding_lacks_is_spelt_out(tmp_path: Path) -> None:
+    program = replace(library.load_sample(TEACHING), name="größe-日本")
+    save(program, tmp_path / "p.json")
+    command = [sys.executable, "-m", "engine", "info", str(tmp_path / "p.json")]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "größe-\\u65e5\\u672c" in done.stdout.decode("latin-1")
+
+
+def test_without_stderr_nothing_goes_to_stdout_instead(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["bound", "no-such-sample"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity"])
+def test_what_is_no_json_is_neither_read_nor_printed(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: str,
+) -> None:
+    path = tmp_path / "p.json"
+    save(library.load_sample(TEACHING), path)
+    path.write_text(path.read_text().replace('"provenance":{', f'"provenance":{{"odd":{number},'))
+    code, _, err = run(capsys, "info", str(path))
+    assert (code, f"{number} is no number of JSON" in err) == (2, True)
+    monkeypatch.setattr("engine.cli.plans.timing", lambda *_: {"latency_s": float(number)})
+    plan = tmp_path / "plan.json"
+    run(capsys, "solve", TEACHING, "--solver", "greedy", "-o", str(plan))
+    code, out, err = run(capsys, "simulate", TEACHING, str(plan), "--json")
+    assert (code, out) == (2, "")
+    assert "the result: cannot be written as JSON" in err
+
+
+@pytest.mark.parametrize("command", [["ab"], ["train", "-o", "out", "--run", "run"]])
+def test_agents_play_and_train_without_looking_for_a_tpu(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]
+) -> None:
+    class Enough(Exception):
+        pass
+
+    def use_cpu_here() -> None:
+        raise Enough
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("engine.compiler.toolchain.libtpu.use_cpu_here", use_cpu_here)
+    monkeypatch.setattr(library, "resolve", lambda _: pytest.fail("it comes too late"))
+    with pytest.raises(Enough):
+        main(command)

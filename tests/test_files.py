@@ -18,7 +18,15 @@ from typing import Any
 import pytest
 
 from engine.errors import ProgramFormatError, UsageError
-from engine.files import read_bytes, refuse_unwritable, refuse_unwritable_folder, write_bytes
+from engine.files import (
+    is_file,
+    json_text,
+    read_bytes,
+    read_json,
+    refuse_unwritable,
+    refuse_unwritable_folder,
+    write_bytes,
+)
 from engine.folders import VARIABLE, cache_folder, temporary_folder
 
 
@@ -257,3 +265,21 @@ def test_a_user_without_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     assert cache_folder("jax") is None
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_what_json_has_not_is_neither_read_nor_written(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "notes.json"
+    path.write_text(f'{{"loss": {number}}}')
+    with pytest.raises(ProgramFormatError, match=f"{number} is no number of JSON"):
+        read_json(path)
+    for odd in (float(number), object()):
+        with pytest.raises(ProgramFormatError, match="notes: cannot be written as JSON"):
+            json_text({"loss": odd}, "notes")
+
+
+def test_what_no_file_can_be_called_is_none(tmp_path: Path) -> None:
+    (tmp_path / "there").touch()
+    assert is_file(tmp_path / "there")
+    assert not is_file(tmp_path)
+    assert not is_file(tmp_path / ("x" * 300))

@@ -37,7 +37,13 @@ from engine.cli import (
     train,
 )
 from engine.cli.arguments import RESUMES, refuse_bad_outputs
-from engine.cli.output import EXIT_INTERRUPTED, EXIT_TERMINATED, complain, note
+from engine.cli.output import (
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
+    complain,
+    note,
+    spell_out_on_stdout,
+)
 from engine.errors import EngineError, UsageError
 from engine.files import State, state_of
 
@@ -73,6 +79,7 @@ FAMILIES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    spell_out_on_stdout()
     options, before = argparse.Namespace(), _output_state(argparse.Namespace())
     try:
         parser().parse_args(arguments, options)

@@ -8,12 +8,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import add_command, add_output, add_program
+from engine.cli.arguments import add_command, add_output, add_program, names
 from engine.cli.output import note, show, warn_of_unestimated
 from engine.errors import CheckpointError, UsageError
 from engine.files import write_bytes
 from engine.hardware.unestimated_share import unestimated_remark
 from engine.program import library
+from engine.solvers.registry import refuse_bad_budget
 
 if TYPE_CHECKING:
     from engine.debugging.agent_games import Side
@@ -34,7 +35,7 @@ def add_parser(commands: Any) -> None:
     report = "the inbox of findings: .html, or .md for Markdown"
     add_output(parser, "--report", metavar="FILE", help=report)
     parser = add_command(commands, "ab", run_ab, "two checkpoints, or two settings, play programs")
-    parser.add_argument("--programs", help="comma-separated; default: all samples")
+    parser.add_argument("--programs", type=names, help="comma-separated; default: all samples")
     for side in ("first", "second"):
         parser.add_argument(
             f"--{side}", metavar="FOLDER", help="a checkpoint; default: the shipped"
@@ -54,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from engine.debugging.regret import study_of
 
     _refuse_report(options.report)
+    refuse_bad_budget(options.seconds)
     program, trace = library.resolve(options.program), load_trace(options.trace)
     game = traced_game(program, trace)
     if game is None:
@@ -79,13 +81,15 @@ def run(options: argparse.Namespace) -> int:
 def run_ab(options: argparse.Namespace) -> int:
     """Let two agents play, and say where the second is better and where worse."""
     from engine.agent.compile_cache import keep_compiled
+    from engine.compiler.toolchain.libtpu import use_no_tpu_here
     from engine.debugging.ab import duel
     from engine.debugging.debug_report import blocks
 
     _refuse_report(options.report)
+    use_no_tpu_here()
     keep_compiled()
-    names = options.programs.split(",") if options.programs else library.sample_names()
-    programs = [library.resolve(name) for name in names]
+    asked = library.sample_names() if options.programs is None else options.programs
+    programs = [library.resolve(name) for name in asked]
     sides = [_side(options, which) for which in ("first", "second")]
 
     def progress(share: float, word: str) -> bool:
@@ -97,7 +101,7 @@ def run_ab(options: argparse.Namespace) -> int:
     assert result is not None, "nobody said no"
     body = result.to_json()
     if options.report is not None:
-        title = ", ".join(names)
+        title = ", ".join(asked)
         _write(options.report, title, blocks(title, [], body))
     lines = [
         f"{bout.program:28} {bout.first_s * 1e6:14.3f} us  {bout.second_s * 1e6:14.3f} us"
@@ -113,7 +117,8 @@ def _side(options: argparse.Namespace, which: str) -> Side:
     from engine.debugging.agent_games import Side
     from engine.solvers.practice import GENERALIST
 
-    folder = Path(getattr(options, which) or GENERALIST)
+    given = getattr(options, which)
+    folder = GENERALIST if given is None else Path(given)
     checkpoint = load_checkpoint(folder)
     side = Side(folder.name, checkpoint.config, checkpoint.params)
     changes = {

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import engine
-from engine.errors import MissingDependencyError, install_line
+from engine.errors import MissingDependencyError, UsageError, install_line
 
 NEEDED = ("htpy", "markupsafe", "pandas", "plotly", "starlette", "streamlit")
 """The packages of the extra `app`."""
+MAX_PORT = 2**16 - 1
 
 
 def add_parser(commands: Any) -> None:
@@ -28,7 +29,12 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Become the explorer's server. Raises MissingDependencyError where it cannot be one."""
+    """Become the explorer's server.
+
+    Raises MissingDependencyError where it cannot be one, UsageError for a port that there is not.
+    """
+    if not 0 <= options.port <= MAX_PORT:
+        raise UsageError(f"app: --port {options.port}: name a number from 0 to {MAX_PORT}")
     if not all(map(importlib.util.find_spec, NEEDED)):
         raise MissingDependencyError(f"the explorer is not installed: {install_line('app')}")
     sys.stdout.flush()

@@ -14,7 +14,7 @@ from engine.plan.check import check
 from engine.plan.io import load_plan
 from engine.plan.model import Plan
 from engine.program import library
-from engine.program.counts import DEFAULT_TRIP_COUNT
+from engine.program.counts import DEFAULT_TRIP_COUNT, Counts, read_counts
 from engine.program.model import Program
 from engine.workflows.capturing import COMPILES_CACHE
 
@@ -23,7 +23,7 @@ RESUMES = "resumes"
 """The setting of a command that caches compile results: started again it goes on from there."""
 
 _OUTPUTS = "outputs"
-"""The setting of a command that lists what it writes: pairs of a name and `is_folder`."""
+"""The setting of a command that lists what it writes: a name, `is_folder`, and the option."""
 
 
 def add_command(commands: Any, name: str, run: Run, about: str) -> argparse.ArgumentParser:
@@ -39,9 +39,24 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", metavar="P", help="a program file or a sample's name")
 
 
+def names(text: str) -> list[str]:
+    """Names with commas between them, as the `type` of an option. Refuses an empty one."""
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"a name is empty in {text!r:.80}")
+    return found
+
+
+def filled(text: str) -> str:
+    """A text that is not empty, as the `type` of an option."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty; name something, or leave it out")
+    return text
+
+
 def add_solvers(parser: argparse.ArgumentParser) -> None:
     """The solvers that are compared."""
-    parser.add_argument("--solvers", help="comma-separated; default: all that apply")
+    parser.add_argument("--solvers", type=names, help="comma-separated; default: all that apply")
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +95,16 @@ def add_counts(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def counts_of(options: argparse.Namespace) -> Counts:
+    """The counts that a command was given. Raises UsageError, also for one that is given twice."""
+    for flag, texts in (("--trip-count", options.trip_count), ("--branch", options.branch)):
+        given = [text.partition("=")[0].removeprefix("%") for text in texts]
+        twice = [name for name in given if given.count(name) > 1]
+        if twice:
+            raise UsageError(f"{flag}: {twice[0]} is given twice; leave one of them out")
+    return read_counts(options.trip_count, options.branch)
+
+
 PROFILE_HELP = (
     "measured times of what the compiler does not estimate: a trace of XProf (*.trace.json.gz), its"
     " HLO Op Stats, or a CSV of instruction,time_us"
@@ -111,15 +136,19 @@ def add_output(
     """
     action = parser.add_argument(*flags, type=Path, **settings)
     outputs = parser.get_default(_OUTPUTS) or ()
-    parser.set_defaults(**{_OUTPUTS: (*outputs, (action.dest, is_folder))})
+    parser.set_defaults(**{_OUTPUTS: (*outputs, (action.dest, is_folder, flags[-1]))})
 
 
 def refuse_bad_outputs(options: argparse.Namespace) -> None:
-    """Raises UsageError if an output of the command could not be written."""
-    for name, is_folder in getattr(options, _OUTPUTS, ()):
+    """Raises UsageError if an output of the command could not be written, or two are one file."""
+    files: dict[Path, str] = {}
+    for name, is_folder, flag in getattr(options, _OUTPUTS, ()):
         path = getattr(options, name)
         if path is not None:
             (refuse_unwritable_folder if is_folder else refuse_unwritable)(path)
+            other = flag if is_folder else files.setdefault(path.resolve(), flag)
+            if other != flag:
+                raise UsageError(f"{path}: named by {other} and by {flag}; name another for one")
 
 
 def refuse_given(command: str, why: str, **given: object) -> None:

@@ -13,6 +13,8 @@ from engine.cli.arguments import (
     add_output,
     add_profile,
     add_raw,
+    counts_of,
+    filled,
     refuse_given,
 )
 from engine.cli.output import note, show, show_program, with_profile
@@ -59,9 +61,10 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--offline", action="store_true", help="compile nothing: only cached results count"
     )
-    parser.add_argument("--hardware", help=f"default: {_HARDWARE}")
+    parser.add_argument("--hardware", type=filled, help=f"default: {_HARDWARE}")
     parser.add_argument(
         "--topology",
+        type=filled,
         metavar="NAME|CHIPS",
         help="for programs of a mesh: v5e:4x4, 4x4 or 16; default: the smallest large enough",
     )
@@ -70,17 +73,20 @@ def add_parser(commands: Any) -> None:
     add_profile(parser)
     parser.add_argument("--batch", type=int, help=f"default: {_BATCH}")
     parser.add_argument("--train", action="store_true", help="a training step")
-    add_study(parser)
+    add_study(parser, f"{COMPILES}, and twice as many where these do not confirm the costs")
     add_output(parser, "-o", "--output", metavar="P")
 
 
-def add_study(parser: argparse.ArgumentParser) -> None:
-    """Options of commands that compile until a program's costs are known."""
+def add_study(parser: argparse.ArgumentParser, compiles: str = str(COMPILES)) -> None:
+    """Options of commands that compile until a program's costs are known.
+
+    `compiles`: how many they make by default, in words.
+    """
     parser.add_argument(
         "--compiles",
         type=int,
-        default=COMPILES,
-        help="whole compiles at most, beside the one with everything slow",
+        help="whole compiles at most, beside the one with everything slow; the default's and that"
+        f" with both pass options are always made; default: {compiles}",
     )
     parser.add_argument(
         "--solvers", default=SOLVERS, metavar="A,B", help="whose plans are compiled, in turn"
@@ -116,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
     one = {name: getattr(options, name) for name in _OF_ONE}
     for is_wanted, samples, folder in kinds:
         if is_wanted:
-            if options.model or options.output:
+            if not (options.model is None and options.output is None):
                 raise UsageError("capture: all of a kind are captured; name no MODEL and no -o")
             refuse_given("capture", "is for one program, not for all of a kind", **one)
             if init_args():
@@ -149,11 +155,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _target(options: argparse.Namespace) -> Target:
     from engine.compiler.toolchain.target import Target, init_args, read_flags
-    from engine.program.counts import read_counts
 
-    flags = read_flags(options.compiler_options)
-    counts = read_counts(options.trip_count, options.branch)
-    hardware, topology = options.hardware or _HARDWARE, options.topology or ""
+    flags, counts = read_flags(options.compiler_options), counts_of(options)
+    hardware = _HARDWARE if options.hardware is None else options.hardware
+    topology = options.topology or ""
     return Target(hardware, topology, flags, init_args(), counts)
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from engine.cli.arguments import add_budget, add_command, add_output, add_program, add_solvers
+from engine.cli.arguments import (
+    add_budget,
+    add_command,
+    add_output,
+    add_program,
+    add_solvers,
+    names,
+)
 from engine.cli.output import announcer, complain, note, show
 from engine.errors import UsageError
 from engine.program import library
@@ -20,7 +27,7 @@ def add_parser(commands: Any) -> None:
     add_solvers(parser)
     add_budget(parser)
     parser = add_command(commands, "bench", run_bench, "several solvers on several programs")
-    parser.add_argument("--programs", help="comma-separated; default: all samples")
+    parser.add_argument("--programs", type=names, help="comma-separated; default: all samples")
     add_solvers(parser)
     add_budget(parser)
     parser.add_argument(
@@ -43,7 +50,7 @@ def run_compare(options: argparse.Namespace) -> int:
     from engine.workflows.compare import compare
 
     program = library.resolve(options.program)
-    body = compare(program, _solvers(options), _budget(options))
+    body = compare(program, options.solvers, _budget(options))
     show(options, body, _lines(body))
     _warn(body)
     return 0
@@ -55,26 +62,26 @@ def run_bench(options: argparse.Namespace) -> int:
 
     if options.cores is not None and options.ray is None:
         raise UsageError("--cores is for --ray; name a cluster, or leave it out")
-    names = options.programs.split(",") if options.programs else library.sample_names()
-    names = list(dict.fromkeys(names))
-    bench = Bench(_solvers(options), _budget(options), options.output)
+    asked = library.sample_names() if options.programs is None else options.programs
+    asked = list(dict.fromkeys(asked))
+    bench = Bench(options.solvers, _budget(options), options.output)
     if options.ray is None:
-        compared = bench.one_by_one(names)
+        compared = bench.one_by_one(asked)
     else:
         cores = 1 if options.cores is None else options.cores
-        compared = bench.on_cluster(names, options.ray, cores)
+        compared = bench.on_cluster(asked, options.ray, cores)
     done: dict[str, dict[str, Any]] = {}
     try:
         for name, body in compared:
             done[name] = body
-            note(f"{name}: {len(done)} of {len(names)} done")
+            note(f"{name}: {len(done)} of {len(asked)} done")
             if not options.json:
                 show(options, body, [*_lines(body), ""])
             _warn(body)
     finally:
         # What is done is worth having, also where the user has had enough.
         if options.json and done:
-            show(options, {"programs": [done[name] for name in names if name in done]}, [])
+            show(options, {"programs": [done[name] for name in asked if name in done]}, [])
     lost = [f"{name}: {body['error']}" for name, body in done.items() if body["error"]]
     return complain("; ".join(lost)) if lost else 0
 
@@ -83,10 +90,6 @@ def _warn(body: dict[str, Any]) -> None:
     """Say on stderr what the percentages rest on; results of before there were prices do not."""
     if body.get("unestimated"):
         note(f"warning: {body['program']}: {body['unestimated']}")
-
-
-def _solvers(options: argparse.Namespace) -> list[str] | None:
-    return options.solvers.split(",") if options.solvers else None
 
 
 def _budget(options: argparse.Namespace) -> Budget:

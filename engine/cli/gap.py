@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.cli.arguments import add_command, add_program
-from engine.cli.output import note, show, warn_of_unestimated
-from engine.errors import UnknownNameError
+from engine.cli.output import note, show, time_text, warn_of_unestimated
 from engine.game.moves import ACTION_NAMES
 from engine.game.notes import notes_of
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
-from engine.game.units import share_text, time_text
 from engine.plan.io import load_plan
 from engine.plan.model import Plan
 from engine.program import library
 from engine.program.model import Program
+from engine.solvers.registry import refuse_bad_budget
 
 if TYPE_CHECKING:
     from engine.debugging.gap_account import Account
@@ -46,8 +45,9 @@ def run(options: argparse.Namespace) -> int:
     """Say where the gap comes from."""
     from engine.debugging.gap_account import account, correct
 
+    refuse_bad_budget(options.seconds)
     program = library.resolve(options.program)
-    shipped, bound_s = _known(options.program)
+    shipped, bound_s = _known(program)
     plan = load_plan(options.plan) if options.plan else _greedy(program)
     best = load_plan(options.best) if options.best else shipped
     if bound_s is None:
@@ -70,11 +70,10 @@ def _greedy(program: Program) -> Plan:
     return game.plan("greedy", notes_of(game))
 
 
-def _known(name: str) -> tuple[Plan | None, float | None]:
-    """The best plan that ships with a sample, and its bound."""
-    try:
-        entry = library.find_sample(name)
-    except UnknownNameError:
+def _known(program: Program) -> tuple[Plan | None, float | None]:
+    """The best plan that ships with a program, and its bound."""
+    entry = library.entry_of(program)
+    if entry is None:
         return None, None
     path = entry.best_plan_path
     return (None if path is None else load_plan(path)), entry.bound_s
@@ -125,9 +124,9 @@ def _lines(program: Program, found: Account) -> list[str]:
             f" {ACTION_NAMES[c.played]} of {_tensor(program, c.group)} saves {time_text(c.gain_s)}"
         )
     for o in [o for o in found.open if o.cost_s > _LEAST_SHARE * found.gap_s][:_MOST_LINES]:
-        share = share_text(o.cost_s / found.gap_s)
         lines.append(
-            f"  open at slot {o.time}: {_tensor(program, o.group)}, {time_text(o.cost_s)}, {share}"
+            f"  open at slot {o.time}: {_tensor(program, o.group)}, {time_text(o.cost_s)},"
+            f" {o.cost_s / found.gap_s:.1%}"
         )
     return lines
 

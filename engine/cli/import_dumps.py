@@ -12,6 +12,8 @@ from engine.cli.arguments import (
     add_counts,
     add_output,
     add_profile,
+    counts_of,
+    filled,
     refuse_given,
 )
 from engine.cli.output import show_program, with_profile
@@ -55,6 +57,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--hardware", metavar="NAME", help="the chip that the dumps are of")
     parser.add_argument(
         "--topology",
+        type=filled,
         metavar="NAME|CHIPS",
         help="of a program of a mesh: v5e:4x4, 4x4 or 16; default: the smallest large enough",
     )
@@ -68,7 +71,6 @@ def run(options: argparse.Namespace) -> int:
     """Import and save one program."""
     from engine.compiler.capture.importer import import_hlo
     from engine.compiler.toolchain.target import SCOPED_LIMIT, read_flags
-    from engine.program.counts import read_counts
     from engine.program.minimalloc import import_minimalloc
 
     if (options.slow is None) == (options.minimalloc is None):
@@ -89,14 +91,13 @@ def run(options: argparse.Namespace) -> int:
         if own.get(SCOPED_LIMIT, str(options.scoped_kib)) != str(options.scoped_kib):
             raise UsageError(f"import: --scoped-kib and {SCOPED_LIMIT} differ; give one of them")
         own[SCOPED_LIMIT] = str(options.scoped_kib)
-    counts = read_counts(options.trip_count, options.branch)
     program = import_hlo(
         options.slow,
         options.fast,
         options.hardware,
         options.buffers,
         own,
-        counts,
+        counts_of(options),
         options.topology or "",
     )
     return _finish(options, program)

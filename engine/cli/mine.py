@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.cli.arguments import add_command, add_output
+from engine.cli.arguments import add_command, add_output, names, refuse_given
 from engine.cli.output import note, show
-from engine.errors import LessonError
+from engine.errors import LessonError, UsageError
 from engine.lessons.positions import FILE, Mined, read_positions, write_positions
 from engine.plan.io import load_plan, plan_from_json
 from engine.plan.model import Plan
@@ -29,10 +29,11 @@ def add_parser(commands: Any) -> None:
     add_output(parser, "-o", "--output", default=FILE, metavar="FILE.json")
     parser.add_argument(
         "--programs",
+        type=names,
         help="comma-separated; default: those of fitting size on which greedy is not the best, and"
         " those of the file that have changed",
     )
-    parser.add_argument("--tries", type=int, default=_TRIES, help="for each program")
+    parser.add_argument("--tries", type=int, help=f"for each program; default: {_TRIES}")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", action="store_true", help="also programs that are there already")
     parser.add_argument(
@@ -47,7 +48,10 @@ def run(options: argparse.Namespace) -> int:
     from engine.lessons.mining import described, mine
 
     if options.describe:
+        searching = {"tries": options.tries, "again": options.again}
+        refuse_given("mine", "is for a search; leave it out with --describe", **searching)
         return _describe(options)
+    tries = _TRIES if options.tries is None else options.tries
     games = _known(options.output)
     for name in _names(options, games):
         program = library.load_sample(name)
@@ -56,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
             note(f"{name}: is there already")
             continue
         plans = plans_of(entry, program)
-        mined = mine(program, plans, options.tries, options.seed, note)
+        mined = mine(program, plans, tries, options.seed, note)
         games[name] = tuple(described(program, game, options.seed, note) for game in mined)
         write_positions(_in_order(games), options.output)
     count = sum(len(mined.moves) for mined in _in_order(games))
@@ -70,7 +74,10 @@ def _describe(options: argparse.Namespace) -> int:
     from engine.lessons.mining import described
 
     games = list(read_positions(options.output))
-    wanted = options.programs.split(",") if options.programs else {m.program for m in games}
+    there = {mined.program for mined in games}
+    wanted = there if options.programs is None else options.programs
+    if missing := [name for name in wanted if name not in there]:
+        raise UsageError(f"mine: {options.output} has no positions of {', '.join(missing)}")
     for number, mined in enumerate(games):
         if mined.program in wanted:
             program = library.load_sample(mined.program)
@@ -98,19 +105,19 @@ def _known(path: Path) -> dict[str, tuple[Mined, ...]]:
     except LessonError as error:
         note(f"begun anew: {error}")
         return {}
-    names = list(dict.fromkeys(mined.program for mined in known))
-    for name in names:
+    told = list(dict.fromkeys(mined.program for mined in known))
+    for name in told:
         if not library.is_sample(name):
             note(f"{name}: is no sample any more; its positions are dropped")
-    there = [name for name in names if library.is_sample(name)]
+    there = [name for name in told if library.is_sample(name)]
     return {name: tuple(m for m in known if m.program == name) for name in there}
 
 
 def _names(options: argparse.Namespace, games: dict[str, tuple[Mined, ...]]) -> Sequence[str]:
     """The programs asked for, or the default; `games`: those of the file."""
-    if options.programs:
-        names: list[str] = options.programs.split(",")
-        return names
+    if options.programs is not None:
+        asked: list[str] = options.programs
+        return asked
     entries = [e for e in library.index() if e.xla_latency_s is not None]
     entries = [e for e in entries if e.best_solver != "greedy" and e.touches <= _MOST_TOUCHES]
     changed = [name for name in games if not _is_there(games, library.find_sample(name))]

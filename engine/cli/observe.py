@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -11,10 +12,14 @@ from engine.cli.arguments import add_command, add_output
 from engine.cli.capture import add_study
 from engine.cli.output import note, show
 from engine.errors import CompilerError
+from engine.plan.model import Plan
 from engine.program import library
 from engine.program.io import save
 from engine.program.library import SampleEntry
-from engine.workflows.capturing import compiles_folder, planners
+from engine.program.model import Program
+from engine.workflows.capturing import COMPILES, at_least_one, compiles_folder, planners
+
+Planner = Callable[[Program], Plan]
 
 
 def add_parser(commands: Any) -> None:
@@ -43,10 +48,13 @@ def run_observe(options: argparse.Namespace) -> int:
     Of several, one that cannot be compiled is noted on stderr and passed over.
     """
     names = options.names or quick_first(captured_names())
+    compiles = COMPILES if options.compiles is None else at_least_one(options.compiles)
+    solving = planners(options.solvers, options.seconds)
+    raw = compiles_folder() if options.raw is None else options.raw
     rows = []
     for name in names:
         try:
-            count = _observe(library.find_sample(name), options)
+            count = _observe(library.find_sample(name), raw, solving, compiles)
         except CompilerError as error:
             if len(names) == 1:
                 raise
@@ -114,7 +122,7 @@ def _error_lines(name: str, errors: Mapping[str, float]) -> list[str]:
     ]
 
 
-def _observe(entry: SampleEntry, options: argparse.Namespace) -> int:
+def _observe(entry: SampleEntry, raw: Path, solving: Sequence[Planner], compiles: int) -> int:
     """How many compiles are known of one program afterwards."""
     from engine.compiler.capture.capture import ANSWERS
     from engine.compiler.capture.study import Study, begun
@@ -127,7 +135,6 @@ def _observe(entry: SampleEntry, options: argparse.Namespace) -> int:
 
     program = library.load_entry(entry)
     path = observations_path(program.name, entry.folder)
-    raw = compiles_folder() if options.raw is None else options.raw
     answers = stored_answers(program, raw / ANSWERS, note=note)
     imported, observations = begun(program, answers)
     if path.exists():
@@ -139,8 +146,8 @@ def _observe(entry: SampleEntry, options: argparse.Namespace) -> int:
         imported,
         answers,
         observations,
-        planners(options.solvers, options.seconds),
+        solving,
         note,
         lambda now: save_observations(now, path),
     )
-    return len(study.run(options.compiles).compiles)
+    return len(study.run(compiles).compiles)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+from engine.files import json_text
 from engine.hardware.unestimated_share import unestimated_remark, unestimated_share
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -32,15 +33,19 @@ EXIT_TERMINATED = 143
 
 
 def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]) -> None:
-    """Print the result: one JSON object with `--json`, else lines for a person."""
-    text = json.dumps(body) if options.json else "\n".join(map(_shown, lines))
+    """Print the result: one JSON object with `--json`, else lines for a person.
+
+    Raises ProgramFormatError for a result with a number that JSON has not.
+    """
+    text = json_text(body, "the result") if options.json else "\n".join(map(_shown, lines))
     # Flushed at once, so that a reader which is gone is noticed here.
     print(text, flush=True)
 
 
 def note(message: str) -> None:
-    """Print progress or a remark on stderr."""
-    print(_shown(message), file=sys.stderr)
+    """Print progress or a remark as one line on stderr, if there is one."""
+    if sys.stderr is not None:  # print would take None for stdout
+        print(_shown(message), file=sys.stderr)
 
 
 def announcer() -> Callable[[float, str], bool]:
@@ -59,18 +64,24 @@ def announcer() -> Callable[[float, str], bool]:
 
 def complain(message: str) -> int:
     """Print an error as one line on stderr; returns the exit code of bad input."""
-    print("error:", _shown(" ".join(message.split())), file=sys.stderr)
+    note(f"error: {' '.join(message.split())}")
     return EXIT_BAD_INPUT
 
 
 def _shown(text: str) -> str:
-    """The text with its control characters spelt out: a name in a file may hold any.
+    """A line with its control characters spelt out: a name in a file may hold any.
 
     As they are, they could clear the terminal, or show another text than the one that is there.
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def spell_out_on_stdout() -> None:
+    """Have what the terminal's encoding lacks printed as escapes, as stderr has it already."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def timing(program: Program, plan: Plan) -> dict[str, Any]:
@@ -78,6 +89,11 @@ def timing(program: Program, plan: Plan) -> dict[str, Any]:
     result = simulate(program, plan)
     keys = ("latency_s", "compute_s", "stall_s", "all_slow_s", "all_fast_s")
     return {key: getattr(result, key) for key in keys}
+
+
+def time_text(seconds: float) -> str:
+    """Seconds as all commands print them: `14.200 us`."""
+    return f"{seconds * 1e6:.3f} us"
 
 
 def fact_lines(facts: Mapping[str, Any]) -> list[str]:

@@ -64,14 +64,14 @@ def run_simulate(options: argparse.Namespace) -> int:
 
 def run_bound(options: argparse.Namespace) -> int:
     """Bound the latency of every plan from below."""
-    refuse_bad_budget(options.seconds, 0)
+    refuse_bad_budget(options.seconds)
     begun = time.perf_counter()
     program = library.resolve(options.program)
     target_s = math.inf
     if options.method == "mip":
         target_s = _known_s(options, program)
     elif options.plan is not None:
-        raise UsageError("bound: --plan is not for --method lp")
+        raise UsageError(f"bound: --plan is for --method mip, not for {options.method!r:.40}")
     left_s = max(0.0, options.seconds - (time.perf_counter() - begun))
     bound = lower_bound(program, left_s, options.method, target_s)
     body = {"bound_s": bound.bound_s, "method": bound.method, "seconds": bound.seconds}

@@ -50,6 +50,10 @@ def _row(title: str, entry: SampleEntry) -> dict[str, Any]:
         "feature": entry.feature,
         "is_held_out": entry.is_held_out or title == "held out",
         "instructions": entry.instructions,
+        "xla_latency_s": entry.xla_latency_s,
+        "bound_s": entry.bound_s,
+        "best_s": entry.best_s,
+        "best_solver": entry.best_solver,
     }
 
 

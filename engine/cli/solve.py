@@ -16,6 +16,7 @@ from engine.solvers import SOLVERS, Budget, solve
 AGENT = "muzero"
 AGENT_OPTIONS = [option.name for option in SOLVERS[AGENT].options or ()]
 BEGIN_FROM = [s.name for s in SOLVERS.values() if "start" in [o.name for o in s.options or ()]]
+TRACE_SUFFIX = ".npz"
 STEERABLE = "steered"
 """The solver whose plans are the pass's own: whole lives, and copies that overlap with compute."""
 
@@ -54,6 +55,8 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Solve one program and save its plan."""
+    if options.trace is not None and options.trace.suffix != TRACE_SUFFIX:
+        raise UsageError(f"solve: {options.trace}: the name of a trace ends in {TRACE_SUFFIX}")
     program = library.resolve(options.program)
     given = {n: getattr(options, n) for n in AGENT_OPTIONS if getattr(options, n) is not None}
     if given and options.solver != AGENT:

@@ -16,16 +16,18 @@ from engine.cli.arguments import (
     refuse_given,
 )
 from engine.cli.output import EXIT_VIOLATION, note, show, warn_of_unestimated
-from engine.errors import UsageError
+from engine.errors import PlanError, UsageError
 from engine.files import (
     EXPORTED,
     foreign,
+    is_file,
     read_bytes,
     read_json,
     refuse_unwritable_folder,
 )
 from engine.hardware.unestimated_share import unestimated_share
 from engine.plan.io import load_plan, plan_from_json
+from engine.plan.model import Plan
 from engine.program import library
 from engine.workflows.capturing import SOLVERS, answers_folder
 
@@ -157,6 +159,17 @@ def _flags_in(body: Any, path: Path | None) -> Flags | None:
     return None
 
 
+def _exportable(program: Program, plan: Plan, path: Path) -> Plan:
+    """The plan of a file. Raises PlanError where it cannot be exported for the program."""
+    from engine.compiler.steering.export import exports
+
+    try:
+        exports(program, plan)
+    except PlanError as error:
+        raise PlanError(f"{path}: {error}") from error
+    return plan
+
+
 def _warn_of_other_program(program: Program, flags: Flags) -> None:
     from engine.compiler.steering.verify import other_program_remark
 
@@ -181,7 +194,7 @@ def export_lines(flags: Flags) -> list[str]:
     return [
         f"# {flags.notes.get('title', '')}: {len(flags.aims)} aims",
         "# In Python:",
-        flags.jax_lines,
+        *flags.jax_lines.splitlines(),
         "# Or in the environment, for every program that the process compiles:",
         flags.shell_line,
     ]
@@ -210,7 +223,7 @@ def run_tune(options: argparse.Namespace) -> int:
         seed=options.seed,
         folder=_answers_folder(options),
         note=note,
-        plans=[load_plan(path) for path in options.plan],
+        plans=[_exportable(program, load_plan(path), path) for path in options.plan],
         has_baseline=not options.no_baseline,
         keep=keep,
         compiler_options=read_flags(options.compiler_options),
@@ -252,12 +265,16 @@ def run_verify(options: argparse.Namespace) -> int:
     from engine.compiler.toolchain.target import init_args, read_flags
 
     path = Path(options.program)
-    data = read_bytes(path) if path.is_file() else b""
+    data = read_bytes(path) if is_file(path) else b""
     if foreign(data) == EXPORTED:
         return _verify_names(options, data)
     program = library.resolve(options.program)
     body = None if options.plan is None else read_json(options.plan)
     flags = _flags_in(body, options.plan)
+    plan = None
+    if body is not None and flags is None:
+        plan = plan_from_json(body, str(options.plan))
+        plan = _exportable(program, plan, options.plan)
     own, args = read_flags(options.compiler_options), init_args()
     if flags is not None:
         own, args = {**flags.own_options, **own}, args or flags.target.init_args
@@ -265,9 +282,8 @@ def run_verify(options: argparse.Namespace) -> int:
     default = compile_session(program, answers)
     if flags is not None:
         request, session = _request_by_flags(default, flags)
-    elif body is not None:
-        request = verify.request_by_plan(default, plan_from_json(body, str(options.plan)), note)
-        session = default
+    elif plan is not None:
+        request, session = verify.request_by_plan(default, plan, note), default
     else:
         request, session = verify.DEFAULT, default
     early = verify.early_result(session, request, default)
@@ -291,6 +307,7 @@ def _verify_names(options: argparse.Namespace, exported: bytes) -> int:
     from engine.compiler.toolchain.target import init_args, read_flags
 
     path = options.program
+    refuse_given("verify", f"is for a program; {path} is only asked for names", early=options.early)
     flags = None if options.plan is None else _flags_in(read_json(options.plan), options.plan)
     if flags is None:
         raise UsageError(

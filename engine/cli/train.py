@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import add_command, add_output
+from engine.cli.arguments import add_command, add_output, names
 from engine.cli.output import note, show
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = add_command(commands, "train", run, "train the agent on many programs, resumable")
-    parser.add_argument("--programs", help="comma-separated; default: all that are not held out")
+    parser.add_argument(
+        "--programs", type=names, help="comma-separated; default: all that are not held out"
+    )
     parser.add_argument("--variants", type=int, default=1, help="per program, other hardware")
     parser.add_argument(
         "--teacher-seconds",
@@ -45,11 +47,13 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train, or go on with a run that was begun."""
+    from engine.compiler.toolchain.libtpu import use_no_tpu_here
     from engine.solvers.generalist import Course, train
 
+    use_no_tpu_here()
     config = agent_config(options)
     course = Course(
-        programs=tuple(options.programs.split(",")) if options.programs else (),
+        programs=tuple(options.programs or ()),
         variants=options.variants,
         teacher_seconds=options.teacher_seconds,
         rounds=options.rounds,

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from engine.errors import ProgramFormatError
-from engine.files import read_json, require_header, typed, write_bytes
+from engine.files import json_text, read_json, require_header, typed, write_bytes
 from engine.program.columns import record_type, rows_of, table_type, to_columns
 from engine.program.model import Access, Hardware, Instruction, Program, Region, Value
 from engine.program.validate import validate
@@ -93,7 +93,8 @@ def from_json(body: Any, where: str) -> Program:
 def save(program: Program, path: str | PathLike[str]) -> None:
     """Write a program file, whole or not at all; gzip where the name ends in `.gz`.
 
-    Raises ProgramFormatError for a path that cannot be written.
+    Raises ProgramFormatError for a path that cannot be written, and for a provenance that is no
+    JSON.
 
     >>> from tempfile import TemporaryDirectory
     >>> from engine.program.library import load_sample
@@ -103,7 +104,8 @@ def save(program: Program, path: str | PathLike[str]) -> None:
     ...     load(Path(folder) / "mine.json.gz") == program
     True
     """
-    write_bytes(Path(path), json.dumps(to_json(program), separators=(",", ":")).encode())
+    text = json_text(to_json(program), str(path), separators=(",", ":"))
+    write_bytes(Path(path), text.encode())
 
 
 def load(path: Path) -> Program:

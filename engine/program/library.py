@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ProgramFormatError, UnknownNameError
-from engine.files import State, read_json, require_header, state_of, typed, write_bytes
+from engine.files import State, is_file, read_json, require_header, state_of, typed, write_bytes
 from engine.program import proof
 from engine.program.io import content_hash, load
 from engine.program.model import Program
@@ -160,7 +160,7 @@ def describe(program: Program, file: str, title: str, **known: Any) -> SampleEnt
 
 
 def sample_names() -> list[str]:
-    """Names of the programs that ship with the project, in the order of the index.
+    """Names of the samples, in the order of the index: no held-out, large or real program.
 
     >>> "resnet50-v5e-b64" in sample_names()
     True
@@ -168,12 +168,18 @@ def sample_names() -> list[str]:
     return [entry.name for entry in index()]
 
 
-def proven_bound_s(program: Program) -> float | None:
-    """The bound that is proven for a sample, or for a file of the same content; else None."""
+def entry_of(program: Program) -> SampleEntry | None:
+    """The entry of a program of any set, or of a file of the same content; else None."""
     if not is_sample(program.name):
         return None
     entry = find_sample(program.name)
-    return entry.bound_s if entry.content_hash == content_hash(program) else None
+    return entry if entry.content_hash == content_hash(program) else None
+
+
+def proven_bound_s(program: Program) -> float | None:
+    """The bound that is proven for a sample, or for a file of the same content; else None."""
+    entry = entry_of(program)
+    return None if entry is None else entry.bound_s
 
 
 def find_sample(name: str) -> SampleEntry:
@@ -209,7 +215,7 @@ def load_entry(entry: SampleEntry) -> Program:
 
 def looks_like_file(path: Path) -> bool:
     """Whether a path, rather than the name of a sample, is meant."""
-    return path.name.endswith((".json", ".json.gz")) or len(path.parts) > 1 or path.is_file()
+    return path.name.endswith((".json", ".json.gz")) or len(path.parts) > 1 or is_file(path)
 
 
 def resolve(name_or_path: str) -> Program:

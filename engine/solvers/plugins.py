@@ -12,11 +12,14 @@ in them is a BrokenSolverError of one line. `docs/solvers.md` says what a solver
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import sys
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from engine.errors import BrokenSolverError, EngineError
+from engine.files import json_text
 from engine.plan.io import plan_from_json, plan_to_json
 from engine.plan.model import Plan
 from engine.program.model import Program
@@ -60,17 +63,20 @@ class _Plugin:
         return self.point.dist.name if self.point.dist else "unknown"
 
     def __call__(self, program: Program, budget: Budget) -> Plan:
-        """Run it. Raises BrokenSolverError, or what error of ours it raises."""
-        try:
-            solver: Any = self.point.load()
-        except (Exception, SystemExit) as error:
-            raise BrokenSolverError(self._failed("cannot be loaded", error)) from error
-        try:
-            plan = solver(program, budget)
-        except EngineError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise BrokenSolverError(self._failed("failed", error)) from error
+        """Run it; what it prints goes to stderr, since stdout is for results alone.
+
+        What listens to its progress still writes to stdout.
+
+        Raises BrokenSolverError, or what error of ours it raises, named as its own.
+        """
+        stdout = sys.stdout
+
+        def progress(share: float, message: str) -> bool:
+            with redirect_stdout(stdout):
+                return budget.progress(share, message)
+
+        with redirect_stdout(sys.stderr):
+            plan = self._run(program, replace(budget, progress=progress))
         if not isinstance(plan, Plan):
             kind = type(plan).__name__
             raise BrokenSolverError(
@@ -78,9 +84,29 @@ class _Plugin:
             )
         try:
             # Plain whole numbers and flags, or whoever reads the plan would trip over them.
-            return plan_from_json(plan_to_json(plan), f"the plan of {self.own_name}")
+            plain = plan_from_json(plan_to_json(plan), f"the plan of {self.own_name}")
+            json_text(dict(plain.notes), "its notes")
         except (EngineError, TypeError, ValueError, AttributeError) as error:
             raise BrokenSolverError(self._failed("returned a malformed plan", error)) from error
+        return plain
+
+    def _run(self, program: Program, budget: Budget) -> object:
+        """What it returns. Interrupts pass; whatever else it raises is an error of ours."""
+        try:
+            solver: Any = self.point.load()
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            raise BrokenSolverError(self._failed("cannot be loaded", error)) from error
+        try:
+            return solver(program, budget)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except EngineError as error:
+            error.args = (f"{self.own_name} of {self.package}: {error}", *error.args[1:])
+            raise
+        except BaseException as error:
+            raise BrokenSolverError(self._failed("failed", error)) from error
 
     def _failed(self, what: str, error: BaseException) -> str:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_REASON]

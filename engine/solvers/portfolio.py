@@ -26,7 +26,7 @@ from engine.program.io import save
 from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan
 from engine.solvers.apart.process import POLL_S, Answers, Worker, drain, worker_environment
-from engine.solvers.registry import SOLVERS, Budget, first_plan
+from engine.solvers.registry import MAX_SEED, SOLVERS, Budget, first_plan
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class _Race:
         self._program, self._budget = program, budget
         self._turns = Turns(members_named(options.get("members")))
         self._is_led = options.get("members") is None
-        processes = int(options.get("processes") or num_cores())
+        processes = int(options.get("processes", num_cores()))
         if processes < 1:
             raise ConfigError(f"portfolio: {processes} processes; name at least one")
         self._workers = processes - self._is_led if budget.seconds >= LEAST_S else 0
@@ -284,7 +284,8 @@ class _Race:
             return
         self._num_slices += 1
         # The leader's seed is that of the budget.
-        time_slice = _TimeSlice(member, SEEDS * self._budget.seed + self._num_slices, now, until)
+        seed = (SEEDS * self._budget.seed + self._num_slices) % (MAX_SEED + 1)
+        time_slice = _TimeSlice(member, seed, now, until)
         self._at_work[worker] = time_slice
         start = self._file_of_best(folder) if member.takes_start else None
         worker.order(

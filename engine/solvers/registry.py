@@ -7,7 +7,6 @@ nothing better by the end of its time, or did not come to its end, gives that on
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -37,12 +36,18 @@ def always(share: float, message: str) -> bool:
     return True
 
 
-def refuse_bad_budget(seconds: float, seed: int) -> None:
-    """Raises ConfigError unless the time is finite and neither is negative."""
-    if not (math.isfinite(seconds) and seconds >= 0):
-        raise ConfigError(f"{seconds} seconds: name a number from 0 on")
-    if seed < 0:
-        raise ConfigError(f"seed {seed}: name a whole number from 0 on")
+MAX_SECONDS = 1e9
+"""Longer waits overflow the clocks of the system."""
+MAX_SEED = 2**63 - 1
+"""JAX takes no larger seed."""
+
+
+def refuse_bad_budget(seconds: float, seed: int = 0) -> None:
+    """Raises ConfigError unless there is so much time, and such a seed."""
+    if not 0 <= seconds <= MAX_SECONDS:
+        raise ConfigError(f"{seconds} seconds: name a number from 0 to {MAX_SECONDS:.0f}")
+    if not 0 <= seed <= MAX_SEED:
+        raise ConfigError(f"seed {seed}: name a whole number from 0 to {MAX_SEED}")
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Budget:
     """What a solver may spend: wall-clock seconds, and the seed of all its randomness.
 
     `options`: settings of one solver, by name; those that are None count as not given. Raises
-    ConfigError for a negative seed and for a time that is negative or not finite.
+    ConfigError where one of them is out of range (`refuse_bad_budget`).
     """
 
     seconds: float = 60.0

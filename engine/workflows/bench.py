@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from engine.errors import EngineError, ProgramFormatError, UsageError
-from engine.files import read_json, require_header, write_bytes
+from engine.files import Finite, read_json, require_header, typed, write_bytes
 from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
@@ -22,6 +22,29 @@ FORMAT, VERSION = "mallocmuzero-bench", 1
 
 Comparison = dict[str, Any]
 """What `engine.workflows.compare.compare` returns."""
+
+
+class _Result(TypedDict):
+    """What is read of the row of one solver; there is more."""
+
+    solver: str
+    latency_s: Finite | None
+    seconds: Finite
+    violation: str | None
+    found_by: str | None
+
+
+class _Kept(TypedDict):
+    """What is read of a comparison in a file; there is more."""
+
+    asked: str
+    program: str
+    content_hash: str | None
+    bound_s: Finite | None
+    warning: str | None
+    unestimated: NotRequired[str | None]
+    results: list[_Result]
+    error: str | None
 
 
 @dataclass
@@ -50,10 +73,14 @@ class Bench:
         require_header(body, FORMAT, VERSION, str(self.path))
         try:
             settings = {key: body[key] for key in self._settings}
+            typed(body["rows"], list[_Kept])
             rows = {row["asked"]: {k: row[k] for k in row if k != "asked"} for row in body["rows"]}
-        except (KeyError, TypeError) as error:
+            bare = [name for name, r in rows.items() if r["error"] is None and r["bound_s"] is None]
+            if bare:
+                raise ValueError(f"neither a bound nor an error of {bare[0]:.40}")
+        except (KeyError, ValueError) as error:
             raise ProgramFormatError(
-                f"{self.path}: not a bench's results ({error!r:.80})"
+                f"{self.path}: not a bench's results ({error!s:.100}); name another file"
             ) from error
         if settings != self._settings:
             raise UsageError(f"{self.path}: holds results of {settings}; name another file")

@@ -12,6 +12,7 @@ from engine.folders import VARIABLE, cache_folder
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers import Budget, find, solve
+from engine.solvers.registry import refuse_bad_budget
 
 if TYPE_CHECKING:
     from engine.compiler.capture.capture import Capturing
@@ -27,28 +28,40 @@ COMPILES_CACHE = "compiles"
 """The cache of compile results, and of what captures have so far."""
 
 COMPILES = 8
-"""Whole compiles of one program, beside the one with everything in slow memory."""
+"""Whole compiles of one program, beside the one with everything in slow memory; a capture makes
+twice as many where these do not confirm the costs, unless the user names a number."""
 
 
 def capturing(
     solvers: str = SOLVERS,
     seconds: float = SECONDS,
     raw: Path | None = None,
-    compiles: int = COMPILES,
+    compiles: int | None = None,
     is_offline: bool = False,
     note: Callable[[str], None] = lambda _: None,
     keep: Callable[[Program], None] | None = None,
 ) -> Capturing:
     """The settings of a capture whose plans `solvers` make in turn, in `seconds` each.
 
-    `raw`: a folder for compile results, by default that of `compiles_folder`. `keep` gets the
-    program as soon as two compiles have shown it, and whenever it is refined. Raises
-    UnknownNameError for an unknown solver, before anything is compiled, UsageError.
+    `raw`: a folder for compile results, by default that of `compiles_folder`. `compiles`: as many
+    at most; None: `COMPILES`, and twice as many where these do not confirm the costs. The default's
+    and that with both pass options are always made. `keep` gets the program as soon as two compiles
+    have shown it, and whenever it is refined. Raises UnknownNameError for an unknown solver,
+    ConfigError for seconds that there are not, UsageError, before anything is compiled.
     """
     from engine.compiler.capture.capture import Capturing
 
     raw = compiles_folder() if raw is None else raw
-    return Capturing(planners(solvers, seconds), raw, compiles, is_offline, note, keep)
+    most = COMPILES if compiles is None else at_least_one(compiles)
+    solving = planners(solvers, seconds)
+    return Capturing(solving, raw, most, is_offline, note, keep, may_double=compiles is None)
+
+
+def at_least_one(compiles: int) -> int:
+    """So many whole compiles. Raises UsageError for none."""
+    if compiles < 1:
+        raise UsageError(f"--compiles {compiles}: name at least one; the default's is always made")
+    return compiles
 
 
 def compiles_folder() -> Path:
@@ -77,8 +90,9 @@ def solver_names(solvers: str) -> tuple[str, ...]:
 def planners(solvers: str, seconds: float) -> tuple[Callable[[Program], Plan], ...]:
     """For each of `solvers`, named with commas, a function from a program to a plan.
 
-    Raises UnknownNameError for an unknown solver.
+    Raises UnknownNameError for an unknown solver, ConfigError for seconds that there are not.
     """
+    refuse_bad_budget(seconds)
     return tuple(functools.partial(_planned, name, seconds) for name in solver_names(solvers))
 
 

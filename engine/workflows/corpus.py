@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from engine.errors import CompileInterruptedError, CompilerError, ProgramFormatError
+from engine.errors import CompileInterruptedError, CompilerError, ProgramFormatError, UsageError
 from engine.files import write_bytes
 from engine.program import library
 from engine.program.io import load, save
@@ -45,9 +45,13 @@ def make_corpus(count: int, first: int, folder: Path, raw: Path, note: Note) -> 
 
     `raw`: a folder for compile results. What was made or refused before is not compiled again; a
     compile that took too long or was killed is tried again the next time. Returns how many programs
-    the folder holds of these networks. Raises MissingDependencyError without the compiler,
-    ProgramFormatError where `folder` cannot be written.
+    the folder holds of these networks. Raises UsageError for numbers below 0,
+    MissingDependencyError without the compiler, ProgramFormatError where `folder` cannot be
+    written.
     """
+    for what, number in (("count", count), ("first", first)):
+        if number < 0:
+            raise UsageError(f"corpus: --{what} {number}: name a whole number from 0 on")
     folder.mkdir(parents=True, exist_ok=True)
     refused = _refused(folder)
     made = 0

@@ -28,7 +28,7 @@ from engine.program import library
 from engine.program.io import to_json
 from engine.program.model import Program
 from engine.solvers import Budget, find, solve
-from engine.solvers.registry import NOT_COUNTED
+from engine.solvers.registry import NOT_COUNTED, refuse_bad_budget
 from engine.workflows.compare import applicable
 
 Clock = Callable[[], float]
@@ -224,12 +224,14 @@ def cases(name: str) -> list[Case]:
 
 
 def tried(name: str, seconds: float = 3.0) -> Iterator[Finding]:
-    """Try a solver: a finding for each case. Raises UnknownNameError for an unknown one.
+    """Try a solver: a finding for each case.
 
+    Raises UnknownNameError for an unknown one, ConfigError for seconds that there are not.
     `seconds`: of the runs that are measured. Where its process crashes, or a case does not end, the
     further cases of that rule are left out.
     """
     find(name)
+    refuse_bad_budget(seconds)
     waiting = cases(name)
     while waiting:
         lost = yield from _process(name, seconds, waiting)

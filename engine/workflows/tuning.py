@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from engine.compiler.capture.capture import capture
 from engine.compiler.costs.observations import observations_of
 from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import stored_answers
-from engine.compiler.steering.export import Aim, aims
+from engine.compiler.steering.export import Aim, aims, exports
 from engine.compiler.steering.flags_file import INIT_ARGS_NOTE, OWN_NOTE, Flags
 from engine.compiler.steering.outcome import CompileSession, compile_session
 from engine.compiler.steering.program_options import ProgramOption
@@ -36,6 +37,7 @@ from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.prices import is_measured
 from engine.solvers import Budget, solve
+from engine.solvers.registry import refuse_bad_budget
 from engine.workflows.capturing import SOLVERS, answers_folder, capturing, solver_names
 from engine.workflows.program_search import (
     ProgramSearch,
@@ -145,13 +147,15 @@ def tune_program(
     `LIBTPU_INIT_ARGS` in the environment they hold for every compile, and gains count against the
     default under them. `has_program_options`: options that make another program are
     searched first; not for a program with measured prices, which no other program has. Raises
-    UnknownNameError for an unknown solver, before anything is compiled, ProgramFormatError where
-    the program cannot be compiled again, CompilerError, UsageError.
+    UnknownNameError for an unknown solver, PlanError for a plan that cannot be exported,
+    ConfigError and UsageError for limits that there are not, all before anything is compiled;
+    ProgramFormatError where the program cannot be compiled again, CompilerError.
     """
-    if compiles < 2:
-        raise UsageError("tune: --compiles must be 2 or more; the default's is one of them")
-    folder = answers_folder() if folder is None else folder
+    _refuse_bad_limits(compiles, seconds, seed)
     plan_fn = planner(solver) if isinstance(solver, str) else solver
+    for plan in plans:
+        exports(program, plan)
+    folder = answers_folder() if folder is None else folder
     answers = stored_answers(program, folder, dict(compiler_options), init_args(), note)
     session = compile_session(program, answers)
     begun = time.monotonic()
@@ -174,6 +178,12 @@ def tune_program(
     found = search.tuned(baseline)
     ended = time.monotonic()
     return replace(found, search_s=searched - begun, baseline_s=ended - searched)
+
+
+def _refuse_bad_limits(compiles: int, seconds: float, seed: int) -> None:
+    if compiles < 2:
+        raise UsageError("tune: --compiles must be 2 or more; the default's is one of them")
+    refuse_bad_budget(seconds, seed)
 
 
 @dataclass(frozen=True)
@@ -508,9 +518,16 @@ def tune(
     `options` are more of those of `tune_program`. Then, on a TPU,
     `jitted.lower(*args).compile(compiler_options=OPTIONS)` with `OPTIONS =
     dict(tuned.flags.compiler_options)`; they are empty where the default is best. Raises
-    UnknownNameError for an unknown solver, before anything is compiled.
+    UnknownNameError for an unknown solver, ConfigError and UsageError for other options and for
+    limits that there are not, before anything is compiled.
     """
     solver_names(solver)  # refuses unknown names
+    try:
+        given = inspect.signature(tune_program).bind(None, solver, note=note, **options)
+    except TypeError as error:
+        raise UsageError(f"tune: {error}") from error
+    given.apply_defaults()
+    _refuse_bad_limits(*(given.arguments[name] for name in ("compiles", "seconds", "seed")))
     how = capturing(note=note)
     target = Target(hardware, topology, dict(compiler_options), init_args())
     program = capture(jitted, *args, target=target, how=how, name=name)

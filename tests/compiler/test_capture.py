@@ -130,6 +130,15 @@ def test_how_many_compiles_there_may_be_is_said_also_where_the_first_did_not_do(
     assert all(one["compiles"] <= one["of"] for one in refining)
 
 
+def test_a_number_of_compiles_is_kept_to_where_it_may_not_be_doubled(
+    tmp_path: Path, compiler: Interrupted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.compiler.capture.capture.is_trusted", lambda program: False)
+    few = replace(how(tmp_path), compiles=2, may_double=False)
+    capture_stablehlo(SOURCE, few)
+    assert len(compiler.whole) == 1 + 2
+
+
 @pytest.mark.nightly
 def test_captures_under_other_flags_learn_nothing_from_each_other(
     tmp_path: Path, compiler: Interrupted

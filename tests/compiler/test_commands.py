@@ -6,8 +6,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import jax
 import pytest
 
+import mallocmuzero
 from engine.cli import main, parser
 from engine.compiler.steering.export import SORT_ORDER, Aim, sort_rules
 from engine.compiler.steering.flags_file import Flags, load_flags, save_flags
@@ -16,11 +18,12 @@ from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.target import Target
-from engine.errors import CompilerError
-from engine.plan.io import save_plan
+from engine.errors import CompilerError, EngineError, PlanError, ProgramFormatError
+from engine.plan.io import load_plan, save_plan
 from engine.program import library
+from engine.program.counts import Counts
 from engine.solvers import Budget, solve
-from engine.workflows.tuning import Tuned
+from engine.workflows.tuning import Tuned, tune_program
 from tests.compiler.tiny_compiler import TinyCompiler
 
 Run = Callable[..., tuple[int, str, str]]
@@ -345,3 +348,60 @@ def test_program_options_can_be_left_out_by_either_name(option: str) -> None:
     given = parser().parse_args(["tune", "t5-v5e-b24", option])
     assert given.no_program_options
     assert not parser().parse_args(["tune", "t5-v5e-b24"]).no_program_options
+
+
+def test_a_plan_that_cannot_be_exported_is_refused_before_anything_is_compiled(
+    run: Run, plan_path: Path, tmp_path: Path, early_stops: list[dict[str, str]]
+) -> None:
+    program, answers = "t5-v5e-b24", tmp_path / "answers"
+    slow, listed = tmp_path / "slow.json", tmp_path / "list.json"
+    save_plan(solve("all_slow", library.resolve(program)), slow)
+    listed.write_text("[]")
+    for path, said in ((plan_path, "wrong-program"), (slow, "nothing from fast memory")):
+        refused(run("tune", program, "--plan", path, "--answers", answers), str(path), said)
+        refused(run("verify", program, path, "--answers", answers), str(path), said)
+    refused(run("verify", program, listed, "--answers", answers), str(listed))
+    plan = load_plan(plan_path)
+    with pytest.raises(PlanError, match="wrong-program"):
+        mallocmuzero.verify(library.resolve(program), plan, answers)
+    with pytest.raises(PlanError, match="wrong-program"):
+        tune_program(library.resolve(program), plans=[plan], folder=answers)
+    assert not answers.exists()
+    assert not early_stops
+
+
+def test_early_stops_say_nothing_more_of_names(run: Run, tmp_path: Path) -> None:
+    step, path = tmp_path / "step.stablehlo", tmp_path / "flags.json"
+    step.write_bytes(EXPORT)
+    save_flags(Flags("net", "0123", "tpu-v5e", {"xla_a": "1"}), path)
+    refused(run("verify", step, path, "--early", "--answers", tmp_path / "a"), "--early")
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_name_that_no_file_can_have_is_a_program_that_there_is_not(run: Run) -> None:
+    refused(run("verify", "x" * 300), "no sample program is called")
+
+
+def test_notes_that_are_no_json_are_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "flags.json"
+    with pytest.raises(ProgramFormatError, match=r"flags\.json: cannot be written as JSON"):
+        save_flags(Flags("net", "0123", "tpu-v5e", {}, notes={"gain": float("nan")}), path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"compiles": 1}, "--compiles must be 2 or more"),
+        ({"seconds": float("nan")}, "nan seconds"),
+        ({"seed": -1}, "seed -1"),
+        ({"second": 5}, "unexpected keyword argument 'second'"),
+        ({"counts": Counts()}, "unexpected keyword argument 'counts'"),
+    ],
+)
+def test_tune_refuses_its_options_before_it_captures(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, object], said: str
+) -> None:
+    monkeypatch.setattr("engine.workflows.tuning.capture", lambda *_, **__: pytest.fail("too late"))
+    with pytest.raises(EngineError, match=said):
+        mallocmuzero.tune(jax.jit(lambda x: x), 1.0, hardware="tpu-v5e", **options)

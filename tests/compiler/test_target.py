@@ -135,6 +135,8 @@ def test_flags_are_read_as_people_write_them(tmp_path: Path) -> None:
     body = tmp_path / "flags.json"
     body.write_text(json.dumps({"compiler_options": {"xla_a": True, "xla_b": 0.5}}))
     assert read_flags([str(body), "xla_b=2"]) == {"xla_a": "true", "xla_b": "2"}
+    assert read_flags(["xla_b=2", str(body)]) == {"xla_a": "true", "xla_b": "2"}
+    assert read_flags(["xla_a=" + "x" * 300]) == {"xla_a": "x" * 300}
     assert flags_in("--a=1=2  --b") == {"a": "1=2", "b": "true"}
     for bad in ("xla_a", "=1", "xla_a=", "no such file=1"):
         with pytest.raises(UsageError, match="neither a file nor an option"):
@@ -143,6 +145,19 @@ def test_flags_are_read_as_people_write_them(tmp_path: Path) -> None:
         body.write_text(text)
         with pytest.raises(UsageError):
             read_flags([str(body)])
+
+
+def test_an_option_has_one_value(tmp_path: Path) -> None:
+    assert read_flags(["xla_a=1", "xla_a=1"]) == {"xla_a": "1"}
+    lines, other = tmp_path / "flags.txt", tmp_path / "other.txt"
+    lines.write_text("xla_a=1\nxla_b=1\n--xla_a=2\n")
+    other.write_text("xla_b=2")
+    for bad in ([str(lines)], ["xla_a=1", "--xla_a=2"]):
+        with pytest.raises(UsageError, match="xla_a is given as 1 and as 2"):
+            read_flags(bad)
+    lines.write_text("xla_b=1")
+    with pytest.raises(UsageError, match="xla_b is given as 1 and as 2"):
+        read_flags([str(lines), str(other)])
 
 
 def test_the_scoped_limit_is_read_from_flags_and_environment() -> None:

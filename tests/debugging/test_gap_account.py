@@ -1,6 +1,9 @@
 """The gap of a game: its parts add up, each is a checked plan's, and a planted one is found."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +22,7 @@ from engine.plan.io import load_plan
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
+from engine.program.io import save
 from engine.program.model import Program
 from tests.chosen import chosen
 
@@ -184,3 +188,20 @@ def test_the_command_says_what_the_gap_is_made_of(capsys: pytest.CaptureFixture[
     parts_s = body["explained_s"] + body["open_s"] + body["bounds_s"]
     assert parts_s == pytest.approx(body["gap_s"], rel=1e-3)
     assert body["open"][0]["cost_s"] > 0
+
+
+def test_the_bound_and_the_best_plan_are_those_of_the_content_and_not_of_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(program: str) -> dict[str, Any]:
+        assert main(["gap", program, "--seconds", "0", "--json"]) == 0
+        body: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return body
+
+    monkeypatch.chdir(tmp_path)
+    name, other = "teach-keep-or-drop", library.load_sample("teach-prefetch")
+    save(library.load_sample(name), tmp_path / "same.json")
+    assert told("same.json") == told(name)
+    save(replace(other, name=name), tmp_path / name)
+    found = told(name)
+    assert (found["bound_s"], found["best_s"]) == (lower_bound(other).bound_s, found["plan_s"])

@@ -353,6 +353,15 @@ def test_what_is_not_json_is_refused(tmp_path: Path, data: bytes) -> None:
         io.load(written(tmp_path, data))
 
 
+def test_a_provenance_that_is_no_json_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    for odd in (float("nan"), {1}):
+        program = replace(random_program(1, 4), provenance={"odd": odd})
+        with pytest.raises(ProgramFormatError, match=r"p\.json: cannot be written as JSON"):
+            io.save(program, path)
+    assert not path.exists()
+
+
 def test_a_missing_file_and_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(ProgramFormatError, match="cannot be read"):
         io.load(tmp_path / "missing.json")

@@ -160,3 +160,17 @@ def test_programs_apart_have_a_name_but_are_no_samples(
     assert library.sample_names() == ["alpha-v5e-b8"]
     assert library.load_sample("apart") == apart
     assert library.resolve("apart") == apart
+
+
+def test_what_no_file_can_be_called_is_no_file(program: Program) -> None:
+    with pytest.raises(UnknownNameError, match="no such file"):
+        library.resolve("x" * 300)
+
+
+def test_the_entry_of_a_program_is_found_by_its_content(folder: Path, program: Program) -> None:
+    assert library.entry_of(program) == library.find_sample("alpha-v5e-b8")
+    assert library.proven_bound_s(program) == 1.5
+    other = replace(random_program(2, 12), name="alpha-v5e-b8")
+    assert library.entry_of(other) is None
+    assert library.proven_bound_s(other) is None
+    assert library.entry_of(replace(program, name="beta")) is None

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import mallocmuzero
+from engine.errors import SolverError
 from engine.solvers import SOLVERS, registry
 from engine.solvers.plugins import GROUP, register_plugins
 from mallocmuzero import Budget, Plan, Program, Stay
@@ -45,6 +46,31 @@ def raises(program: Program, budget: Budget) -> Plan:
 
 def leaves(program: Program, budget: Budget) -> Plan:
     sys.exit("goodbye")
+
+
+class Stopped(BaseException):
+    pass
+
+
+def stops(program: Program, budget: Budget) -> Plan:
+    raise Stopped("enough")
+
+
+def interrupted(program: Program, budget: Budget) -> Plan:
+    raise KeyboardInterrupt
+
+
+def cannot(program: Program, budget: Budget) -> Plan:
+    raise SolverError("it is too large")
+
+
+def prints(program: Program, budget: Budget) -> Plan:
+    print("at work")
+    return mallocmuzero.solve(program, "greedy")
+
+
+def notes_nan(program: Program, budget: Budget) -> Plan:
+    return replace(mallocmuzero.solve(program, "greedy"), notes={"loss": float("nan")})
 
 
 def returns_none(program: Program, budget: Budget) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import mallocmuzero
-from engine.errors import ConfigError
+from engine.errors import ConfigError, UsageError
 from engine.program.library import load_sample
 from engine.solvers import SOLVERS, Budget, solve
 from tests.strategies import random_program
@@ -45,6 +45,34 @@ def test_near_names_are_told() -> None:
 def test_values_of_another_kind_are_refused(name: str, option: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=f"{name}: {option} cannot be"):
         solve(name, random_program(1, 8), Budget(0.0, options={option: value}))
+
+
+@pytest.mark.parametrize(("name", "option"), [("steered", "orders"), ("portfolio", "processes")])
+@pytest.mark.parametrize("number", [0, -1])
+def test_fewer_than_one_is_refused(name: str, option: str, number: int) -> None:
+    with pytest.raises(ConfigError, match=f"{name}: {number} {option}; name at least one"):
+        mallocmuzero.solve(load_sample("teach-prefetch"), name, **{option: number})
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf"), 1e300])
+def test_seconds_that_there_are_not_are_refused(seconds: float) -> None:
+    with pytest.raises(ConfigError, match="name a number from 0"):
+        Budget(seconds)
+    with pytest.raises(ConfigError, match="name a number from 0"):
+        mallocmuzero.bound(load_sample("teach-prefetch"), seconds)
+
+
+@pytest.mark.parametrize("target_s", [-1.0, float("nan")])
+def test_a_target_that_no_plan_has_is_refused(target_s: float) -> None:
+    with pytest.raises(UsageError, match="target_s"):
+        mallocmuzero.bound(load_sample("teach-prefetch"), method="mip", target_s=target_s)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_seeds_that_jax_cannot_take_are_refused(seed: int) -> None:
+    assert Budget(seed=2**63 - 1).seed == 2**63 - 1
+    with pytest.raises(ConfigError, match=f"seed {seed}"):
+        Budget(seed=seed)
 
 
 def test_none_counts_as_not_given() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import mallocmuzero
 from benchmarks import solver_table
 from benchmarks.settings import Settings
 from benchmarks.solver_table import own_names
+from engine.cli import main
 from engine.errors import BrokenSolverError, SolverError, UnknownNameError
 from engine.solvers import SOLVERS, find
 from engine.workflows.compare import compare
@@ -30,6 +32,11 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "raises": f"{HERE}:raises",
         "leaves": f"{HERE}:leaves",
         "returns_none": f"{HERE}:returns_none",
+        "stops": f"{HERE}:stops",
+        "interrupted": f"{HERE}:interrupted",
+        "cannot": f"{HERE}:cannot",
+        "prints": f"{HERE}:prints",
+        "notes_nan": f"{HERE}:notes_nan",
         "overlaps": f"{HERE}:overlaps",
         "numpy_numbers": f"{HERE}:numpy_numbers",
         "is missing": "no_such_module_at_all:solve",
@@ -67,6 +74,8 @@ def test_a_name_that_is_taken_gets_its_packages_before_it(plugins: None) -> None
     [
         ("raises", r"raises of broken-plugin failed \(KeyError: 'a key\\nof two lines'\)"),
         ("leaves", r"leaves of broken-plugin failed \(SystemExit: goodbye\)"),
+        ("stops", r"stops of broken-plugin failed \(Stopped: enough\)"),
+        ("notes_nan", "returned a malformed plan .*its notes: cannot be written as JSON"),
         ("returns_none", "returned a NoneType, not a Plan"),
         ("overlaps", "the plan of overlaps breaks the rule"),
         ("numpy_numbers", "returned a malformed plan .*expected int, got numpy.int64"),
@@ -78,6 +87,34 @@ def test_a_broken_one_says_what_is_wrong_in_one_line(plugins: None, name: str, r
     with pytest.raises(BrokenSolverError, match=reason) as caught:
         mallocmuzero.solve(PROGRAM, name)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_what_it_refuses_is_told_as_its_own(plugins: None) -> None:
+    with pytest.raises(SolverError) as caught:
+        mallocmuzero.solve(PROGRAM, "cannot")
+    assert type(caught.value) is SolverError
+    assert str(caught.value) == "cannot of broken-plugin: it is too large"
+
+
+def test_an_interrupt_passes(plugins: None) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        mallocmuzero.solve(PROGRAM, "interrupted")
+
+
+def test_what_it_prints_is_not_among_the_results(
+    plugins: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", "teach-prefetch", "--solver", "prints", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["solver"] == "prints"
+    assert err == "at work\n"
+
+    def progress(share: float, word: str) -> bool:
+        print(f"{share:.0%}: {word}")
+        return True
+
+    mallocmuzero.solve(PROGRAM, "fine", progress=progress)
+    assert capsys.readouterr() == ("50%: half of it\n", "")
 
 
 def test_others_are_compared_beside_broken_ones(plugins: None) -> None:

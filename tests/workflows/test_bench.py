@@ -146,6 +146,39 @@ def test_results_of_other_settings_are_not_mixed(
             Bench(["all_slow"], Budget(10.0), file)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"program": 5}, "program: expected str"),
+        ({"content_hash": None, "bound_s": "fast"}, "bound_s: expected"),
+        ({"bound_s": None}, "neither a bound nor an error"),
+        ({"results": [{"solver": "all_slow"}]}, "missing required field"),
+        ({"results": 3}, "results: expected array"),
+        ({"asked": ["x"]}, "asked: expected str"),
+    ],
+)
+def test_damaged_results_are_refused_before_anything_is_compared(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    asked: list[str],
+    change: dict[str, Any],
+    said: str,
+) -> None:
+    file = tmp_path / "results.json"
+    bench(capsys, "--programs", ONE, "-o", str(file))
+    body = json.loads(file.read_text())
+    body["rows"][0] |= change
+    file.write_text(json.dumps(body))
+    asked.clear()
+    assert main(["bench", *SOLVERS, "--programs", f"{ONE},{TWO}", "-o", str(file)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, asked) == ("", [])
+    assert "not a bench's results" in err and said in err
+    body["rows"] = {"one": 1}
+    file.write_text(json.dumps(body))
+    assert main(["bench", *SOLVERS, "--programs", ONE, "-o", str(file)]) == 2
+
+
 def test_a_samples_proven_bound_is_the_measure() -> None:
     """Its linear program alone is 6 % lower."""
     entry = library.find_sample("gatedkernel-v6e-b32")

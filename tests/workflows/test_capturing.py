@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mallocmuzero
-from engine.errors import UsageError
+from engine.errors import ConfigError, UsageError
 from engine.folders import VARIABLE
 from engine.program.model import Program
 from engine.workflows.capturing import answers_folder, capturing
@@ -39,3 +39,18 @@ def test_without_a_cache_compiles_need_a_folder(monkeypatch: pytest.MonkeyPatch)
     for make in (answers_folder, capturing):
         with pytest.raises(UsageError, match=VARIABLE):
             make()
+
+
+def test_limits_that_there_are_not_are_refused(tmp_path: Path) -> None:
+    for compiles in (0, -3):
+        with pytest.raises(UsageError, match=f"--compiles {compiles}"):
+            capturing(raw=tmp_path, compiles=compiles)
+    for seconds in (float("nan"), -1.0):
+        with pytest.raises(ConfigError, match="seconds: name a number from 0"):
+            capturing(raw=tmp_path, seconds=seconds)
+
+
+def test_a_number_of_compiles_that_the_user_names_is_not_doubled(tmp_path: Path) -> None:
+    assert (capturing(raw=tmp_path).compiles, capturing(raw=tmp_path).may_double) == (8, True)
+    named = capturing(raw=tmp_path, compiles=8)
+    assert (named.compiles, named.may_double) == (8, False)

@@ -10,7 +10,7 @@ import pytest
 from engine.cli import main
 from engine.compiler.models.random_model import random_workload
 from engine.compiler.toolchain import libtpu
-from engine.errors import CompileInterruptedError, CompilerError, ProgramFormatError
+from engine.errors import CompileInterruptedError, CompilerError, ProgramFormatError, UsageError
 from engine.program.library import load_sample
 from engine.workflows import corpus
 from tests.chosen import seeds
@@ -43,6 +43,13 @@ def test_what_was_made_or_refused_is_not_compiled_again(
     assert [program.name for program in corpus.load_corpus(tmp_path)] == ["teach-keep-or-drop"] * 2
     assert corpus.make_corpus(4, 0, tmp_path, tmp_path, lambda _: None) == 3
     assert asked == [0, 1, 2, 3]
+
+
+def test_numbers_that_no_network_has_are_refused(tmp_path: Path) -> None:
+    for count, first in ((-5, 0), (1, -1)):
+        with pytest.raises(UsageError, match="name a whole number from 0 on"):
+            corpus.make_corpus(count, first, tmp_path / "c", tmp_path, lambda _: None)
+    assert not (tmp_path / "c").exists()
 
 
 def test_what_says_nothing_of_the_network_is_tried_again(

@@ -86,7 +86,7 @@ class Capturing:
     `compiles`: whole ones per program, beside the all-slow one. `is_offline`: only what is known
     is used. `note` gets a line of text about every compile. `keep` gets the program as soon as two
     compiles have shown it, and again after each that refines its costs; its provenance says so
-    (`refining`).
+    (`refining`). `may_double`: whether twice as many are made where the fit is not good enough.
     """
 
     solvers: Sequence[Solver]
@@ -95,6 +95,7 @@ class Capturing:
     is_offline: bool = False
     note: Note = lambda _: None
     keep: Callable[[Program], None] | None = None
+    may_double: bool = True
 
 
 def capture_source(
@@ -143,8 +144,9 @@ def captured_by(
     program = _assembled(source, imported, study.run(limit), answers)
     if not (how.is_offline or is_trusted(program)):
         how.note(f"{program.name}: the fit is not good enough with {limit} compiles")
-        limit *= MORE_COMPILES
-        program = _assembled(source, imported, study.run(limit), answers)
+        if how.may_double:
+            limit *= MORE_COMPILES
+            program = _assembled(source, imported, study.run(limit), answers)
     return program, study.observations
 
 

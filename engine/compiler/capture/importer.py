@@ -20,6 +20,7 @@ from engine.compiler.toolchain.target import (
     Target,
     chips_of,
     target_facts,
+    whole_kib,
 )
 from engine.errors import ProgramFormatError, UsageError
 from engine.files import read_bytes
@@ -174,12 +175,14 @@ def import_hlo(
     loops run and branches are taken that the dump does not tell of. `topology`: of the chips that a
     program of a mesh is for (`Target`). A dump without cycles (of the CPU or GPU compiler) gets
     roofline costs. Raises ProgramFormatError, UnknownNameError, CompilerError for a topology with
-    too few devices, UsageError for `buffers` without `fast`.
+    too few devices, UsageError for `buffers` without `fast`, and for a region of no size.
     """
     if buffers is not None and fast is None:
         raise UsageError(
             f"{buffers}: a buffer assignment needs the dump that it is of; give --fast"
         )
+    if not whole_kib(limit := options.get(SCOPED_LIMIT, "1")):
+        raise UsageError(f"{SCOPED_LIMIT}: {limit!r:.40} is no positive whole number of KiB")
     stated = _stated_limit([slow, *([fast] if fast else [])])
     counts = counts or Counts()
     target = Target(hardware_name, topology, {**stated, **options}, counts=counts)

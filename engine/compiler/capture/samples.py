@@ -14,6 +14,7 @@ from engine.compiler.models import Workload, build
 from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.stablehlo import exported
 from engine.compiler.toolchain.target import SCOPED_LIMIT, Target
+from engine.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -164,10 +165,21 @@ def sample_source(sample: Sample) -> tuple[bytes, dict[str, Any]]:
 
 
 def exported_workload(workload: Workload) -> bytes:
-    """The serialised StableHLO of a workload."""
+    """The serialised StableHLO of a workload.
+
+    Raises UsageError where an array cannot be cut evenly over the chips of its mesh.
+    """
     import jax
 
     def shape(a: Any) -> Any:
+        try:
+            if a.sharding is not None:
+                a.sharding.shard_shape(a.shape)
+        except ValueError as error:
+            raise UsageError(
+                f"{workload.name}: an array of {list(a.shape)} is not cut evenly over its chips;"
+                " give another batch"
+            ) from error
         return jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=a.sharding)
 
     shapes = jax.tree.map(shape, workload.args)

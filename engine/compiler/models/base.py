@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from engine.errors import EngineError, UnknownNameError
+from engine.errors import EngineError, UnknownNameError, UsageError
 
 PyTree = Any
 """A nested container of arrays or, here, of `jax.ShapeDtypeStruct`."""
@@ -75,12 +75,16 @@ def known_models() -> tuple[str, ...]:
 
 
 def build(name: str, batch: int, train: bool) -> Workload:
-    """Build the workload `name` for `batch` examples, one training step of it if `train`."""
+    """Build the workload `name` for `batch` examples, one training step of it if `train`.
+
+    Raises UnknownNameError for another name, UsageError for a batch that the model cannot have,
+    UnsupportedModeError.
+    """
     if name not in _REGISTRY:
         known = ", ".join(known_models())
         raise UnknownNameError(f"no model is called {name!r}; the known models are {known}")
     if batch < 1:
-        raise ValueError(f"batch is {batch}; give a positive number of examples")
+        raise UsageError(f"a batch of {batch}; give a positive number of examples")
     entry = _REGISTRY[name]
     program = entry.builder_fn(batch, train)
     return Workload(name, entry.description, program.fn, program.args, program.donate_argnums)

@@ -5,7 +5,6 @@ It is for people who compile the program elsewhere, so it also says how to hand 
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -18,7 +17,7 @@ import msgspec
 from engine.compiler.steering.export import Aim, instruction_patterns
 from engine.compiler.toolchain.target import Target, target_of
 from engine.errors import PlanError
-from engine.files import HEADER, read_json, require_header, typed, write_bytes
+from engine.files import HEADER, json_text, read_json, require_header, typed, write_bytes
 from engine.program.io import content_hash
 from engine.program.model import Program
 
@@ -134,7 +133,10 @@ def _text(note: object) -> str:
 
 
 def save_flags(flags: Flags, path: Path) -> None:
-    """Write the flags file, whole or not at all."""
+    """Write the flags file, whole or not at all.
+
+    Raises ProgramFormatError for a path that cannot be written, and for notes that are no JSON.
+    """
     body = {
         "format": FORMAT,
         "version": VERSION,
@@ -145,7 +147,7 @@ def save_flags(flags: Flags, path: Path) -> None:
         "aims": [asdict(aim) for aim in flags.aims],
         "notes": dict(flags.notes),
     }
-    write_bytes(path, (json.dumps(body, indent=1) + "\n").encode())
+    write_bytes(path, (json_text(body, str(path), indent=1) + "\n").encode())
 
 
 def load_flags(path: Path) -> Flags:

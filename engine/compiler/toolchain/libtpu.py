@@ -51,10 +51,20 @@ def use_cpu_here() -> None:
 
     A platform that the user asks for (`JAX_PLATFORMS`) stays.
     """
+    _use("cpu")
+
+
+def use_no_tpu_here() -> None:
+    """The same where a GPU may do the work, if there is one that this jax can use."""
+    has_plugin = any(find_spec(f"jax_cuda{version}_plugin") for version in (12, 13))
+    _use("cuda,cpu" if has_plugin and _GPU.exists() else "cpu")
+
+
+def _use(platforms: str) -> None:
     import jax
 
     if not getattr(jax.config, _PLATFORMS):
-        jax.config.update(_PLATFORMS, "cpu")
+        jax.config.update(_PLATFORMS, platforms)
 
 
 def versions() -> dict[str, str]:

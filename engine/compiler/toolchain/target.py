@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import CompilerError, ProgramFormatError, UnknownNameError, UsageError
-from engine.files import read_json
+from engine.files import is_file, read_json
 from engine.hardware.interconnect import Slice, slice_of
 from engine.program.counts import COUNTS, Counts, given_counts
 from engine.program.model import Program
@@ -25,6 +25,16 @@ SCOPED_LIMIT = "xla_tpu_scoped_vmem_limit_kib"
 
 MAX_FLAGS = 200
 MAX_FLAGS_BYTES = 2**18
+MAX_KIB_DIGITS = 10
+
+
+def whole_kib(text: str) -> int | None:
+    """A size as a flag states it, in KiB; None where it is no whole number of a size that can be.
+
+    >>> whole_kib("24576"), whole_kib("-1"), whole_kib("much")
+    (24576, None, None)
+    """
+    return int(text) if text.isdecimal() and len(text) <= MAX_KIB_DIGITS else None
 
 
 @dataclass(frozen=True)
@@ -81,8 +91,8 @@ class Target:
     @property
     def scoped_bytes(self) -> int | None:
         """The size of the scratch region that the flags ask for; None if they leave it alone."""
-        kib = self.flags.get(SCOPED_LIMIT)
-        return int(kib) * 2**10 if kib is not None and kib.isdecimal() else None
+        kib = whole_kib(self.flags.get(SCOPED_LIMIT, ""))
+        return None if kib is None else kib * 2**10
 
     def with_flags(self, options: Mapping[str, str], init_args: str) -> Target:
         """This target with more options, and with other flags of the environment if there are."""
@@ -173,15 +183,31 @@ def read_flags(texts: Sequence[str]) -> dict[str, str]:
     """Compiler options as a user gives them: each text is `name=value`, or a file of many.
 
     A file holds a JSON object of options, a flags file of ours, or lines of `name=value` (leading
-    dashes are taken off). Raises UsageError for anything else.
+    dashes are taken off); what is given by itself goes before what files hold. Raises UsageError
+    for anything else, and for two values of one option.
     """
-    options: dict[str, str] = {}
+    of_files: dict[str, str] = {}
+    of_lines: dict[str, str] = {}
     for text in texts:
         path = Path(text)
-        options |= _flags_of_file(path) if path.is_file() else _flags_of_line(text, text)
+        if is_file(path):
+            _add(of_files, _flags_of_file(path))
+        else:
+            _add(of_lines, _flags_of_line(text, text))
+    options = {**of_files, **of_lines}
     if len(options) > MAX_FLAGS:
         raise UsageError(f"more than {MAX_FLAGS} compiler options")
     return options
+
+
+def _add(options: dict[str, str], more: Mapping[str, str]) -> None:
+    """Add more options. Raises UsageError where one of them has another value already."""
+    for name, value in more.items():
+        if options.setdefault(name, value) != value:
+            raise UsageError(
+                f"the compiler option {name} is given as {options[name]:.40} and as {value:.40};"
+                " leave one of them out"
+            )
 
 
 def _flags_of_file(path: Path) -> dict[str, str]:
@@ -191,8 +217,11 @@ def _flags_of_file(path: Path) -> dict[str, str]:
         text = path.read_text()
         if not text.lstrip().startswith("{"):
             lines = [line.strip() for line in text.splitlines()]
-            wanted = [line for line in lines if line and not line.startswith("#")]
-            return {k: v for line in wanted for k, v in _flags_of_line(line, str(path)).items()}
+            options: dict[str, str] = {}
+            for line in lines:
+                if line and not line.startswith("#"):
+                    _add(options, _flags_of_line(line, str(path)))
+            return options
         body = read_json(path)
         body = body.get("compiler_options", body)
         return {name: _flag_text(value) for name, value in body.items()}

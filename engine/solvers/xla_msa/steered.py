@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
+from engine.errors import ConfigError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -56,9 +57,14 @@ class Steering:
 
 
 def steered(program: Program, budget: Budget) -> Plan:
-    """Search until the seconds are over; `notes` say how the compiler is steered to the plan."""
+    """Search until the seconds are over; `notes` say how the compiler is steered to the plan.
+
+    Raises ConfigError where no order is to be tried.
+    """
     orders = budget.options.get("orders")
     most = None if orders is None else int(orders)
+    if most is not None and most < 1:
+        raise ConfigError(f"steered: {most} orders; name at least one")
     search = _Search(program, random.Random(budget.seed))
     begun = time.perf_counter()
 
