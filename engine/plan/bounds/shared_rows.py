@@ -119,15 +119,15 @@ class SharedRows:
         for item in self.parts.prefetches:
             stores[item.level, item.multiplicity, item.is_charged].append(item)
         for (level, multiplicity, is_charged), items in stores.items():
-            due: dict[int, Expression] = defaultdict(list)
+            due: dict[float, dict[int, Expression]] = defaultdict(lambda: defaultdict(list))
             for item in items:
+                time, size, least = item.time, [(item.share, item.size)], multiplicity
                 if whole is not None:
-                    time, size = whole.add_prefetch(item)
-                else:
-                    time, size = item.time, [(item.share, item.size)]
-                due[time] += size
+                    time, size, least = whole.add_prefetch(item)
+                due[least][time] += size
             total = sum(item.size for item in items)
-            self._add_store(level, multiplicity, due, total, is_charged)
+            for times, some in due.items():
+                self._add_store(level, times, some, total, is_charged)
         self._add_write_backs(whole)
         if whole is not None:
             self.parts.pieces = whole.with_copies(self.parts.pieces)

@@ -26,6 +26,7 @@ from engine.plan.bounds.group_rows import (
     Choice,
     Expression,
     GroupParts,
+    Kind,
     Piece,
     Prefetch,
     WriteBack,
@@ -59,12 +60,15 @@ class WholeCopies:
         bandwidth = self.parts.program.hardware.bandwidth
         self._seconds_per_byte = scale.byte / bandwidth / scale.second_s
 
-    def add_prefetch(self, copy: Prefetch) -> tuple[int, Expression]:
-        """Add a prefetch; returns the first slot that follows it, and the bytes arrived before."""
+    def add_prefetch(self, copy: Prefetch) -> tuple[int, Expression, float]:
+        """Add a prefetch; returns the first slot that follows it, and the bytes arrived before.
+
+        Third: the least multiplicity at which these have arrived.
+        """
         seconds = copy.multiplicity * self._seconds_per_byte
         work = seconds * copy.size
-        spans, start = self._before(copy)
-        spans = self._followed(spans, work)
+        every, loop = self._before(copy)
+        spans = self._followed(every, work)
         first = spans[-1][-1] if spans else copy.time
         stalls = self._add_stalls(range(first, copy.time + 1), copy.size, seconds)
         later: Expression = [(copy.share, 1.0)]
@@ -81,7 +85,7 @@ class WholeCopies:
                 self._note_in_place(piece)
             idle += self._idle_in(span)
         early: Expression = []
-        if first > start:
+        if first > copy.start:
             early = [(self.linear.add_variable(copy.size), 1.0)]
         arrived = early
         for span, way in zip(reversed(spans), reversed(ways), strict=True):
@@ -93,7 +97,14 @@ class WholeCopies:
                 arrived = [(total, 1.0)]
         arrived = [*arrived, (stalls[copy.time], 1.0), (copy.share, -copy.size)]
         self.linear.add_row(arrived, 0.0, 0.0)
-        return first, early
+        if loop is None or (every and first > every[-1][-1]):
+            return first, early, copy.multiplicity
+        # All these bytes arrive in the loop of the last write, in each iteration, into a stay that
+        # covers it.
+        cover = self.parts.choices.get((Kind.COVERS, copy.group, loop))
+        if early and cover is not None:
+            self.linear.add_row([*early, (cover, -copy.size)], high=0.0)
+        return first, early, self.parts.cheapest(loop, copy.start, first)
 
     def add_write_back(self, copy: WriteBack) -> tuple[int, Expression]:
         """Add a write-back; returns the first slot that does not follow it, and the work left."""
@@ -150,13 +161,13 @@ class WholeCopies:
             part = replace(piece, start=slot, end=slot + 1)
             self.in_place.setdefault(piece.group, {}).setdefault(slot, []).append(part)
 
-    def _before(self, copy: Prefetch) -> tuple[list[range], int]:
+    def _before(self, copy: Prefetch) -> tuple[list[range], int | None]:
         """Slots, from its touch back, in spans in which a prefetch holds its place in all or none.
 
         Of a loop that is not around the copy a span holds all slots: a copy that begins in it goes
-        into a stay that covers it. Where that is not so, no slot is followed from there back: in
-        the loop of the last write, and for a return in a loop that ends the program, where its stay
-        may begin. Second: the first slot in which the prefetch may begin.
+        into a stay that covers it. The spans end at the loop of the last write, if the copy may
+        begin in it (second: that loop), and for a return at a loop that ends the program, where
+        its stay may begin.
         """
         program = self.parts.program
         spans: list[range] = []
@@ -164,13 +175,14 @@ class WholeCopies:
         while slot > copy.start:
             loop = self._loop_within(copy.choice, slot - 1)
             start = slot - 1 if loop is None else program.regions[loop].start
+            if loop is not None and start < copy.start:
+                return spans, loop
             is_return = copy.choice[1] < 0
-            ends_all = loop is not None and program.regions[loop].end == program.num_slots
-            if start < copy.start or (is_return and ends_all):
-                return spans, copy.start
+            if is_return and loop is not None and program.regions[loop].end == program.num_slots:
+                break
             spans.append(range(slot - 1, start - 1, -1))
             slot = start
-        return spans, copy.start
+        return spans, None
 
     def _after(self, copy: WriteBack) -> list[range]:
         """The same of a write-back, from its write on."""

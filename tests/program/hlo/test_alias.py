@@ -7,7 +7,15 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.program.hlo.alias import FOREVER, LiveRegion, Places, Use, boundary, live_spans, write_point
+from engine.program.hlo.alias import (
+    FOREVER,
+    LiveRegion,
+    Places,
+    Use,
+    boundary,
+    live_spans,
+    write_point,
+)
 
 SPANS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(1, 8)).map(lambda s: (s[0], s[0] + s[1])),
