@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import re
 import secrets
@@ -26,6 +27,8 @@ _MOST = sys.float_info.max
 Finite = Annotated[float, msgspec.Meta(ge=-_MOST, le=_MOST)]
 """A float that is neither infinite nor NaN, for `typed`."""
 
+MAX_JSON = 64 * 2**20
+"""Of JSON text; the largest program that ships has 1.5 MiB."""
 MAX_BYTES = 256 * 2**20
 """Largest unpacked program or plan file that is read."""
 MAX_DIGITS = 40
@@ -113,9 +116,18 @@ def json_of(text: str | bytes) -> Any:
     too deep.
 
     Whole numbers that no float can hold are refused: sums and comparisons with them raise. So are
-    NaN and infinities, which are no JSON.
+    NaN and infinities, which are no JSON, two entries of one name, and more than `MAX_JSON` bytes:
+    in memory they may take 25 times as many.
     """
-    return json.loads(text, parse_int=_whole, parse_constant=_refuse_constant)
+    if len(text) > MAX_JSON:
+        raise ValueError(f"more than {MAX_JSON >> 20} MiB")
+    return json.loads(
+        text,
+        parse_int=_whole,
+        parse_float=_finite,
+        parse_constant=_refuse_constant,
+        object_pairs_hook=_object,
+    )
 
 
 def json_text(body: Any, where: str, **layout: Any) -> str:
@@ -131,6 +143,21 @@ def json_text(body: Any, where: str, **layout: Any) -> str:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text:.40} is too large a number")
+    return number
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    body = dict(pairs)
+    if len(body) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"two entries {next(n for n in names if names.count(n) > 1)!r:.60}")
+    return body
 
 
 def _whole(digits: str) -> int:

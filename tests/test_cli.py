@@ -665,11 +665,11 @@ def test_agents_play_and_train_without_looking_for_a_tpu(
     class Enough(Exception):
         pass
 
-    def use_cpu_here() -> None:
+    def use_no_tpu_here() -> None:
         raise Enough
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("engine.compiler.toolchain.libtpu.use_cpu_here", use_cpu_here)
+    monkeypatch.setattr("engine.compiler.toolchain.libtpu.use_no_tpu_here", use_no_tpu_here)
     monkeypatch.setattr(library, "resolve", lambda _: pytest.fail("it comes too late"))
     with pytest.raises(Enough):
         main(command)

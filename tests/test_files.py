@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import pwd
+import re
 import resource
 import signal
 import stat
@@ -276,6 +277,24 @@ def test_what_json_has_not_is_neither_read_nor_written(tmp_path: Path, number: s
     for odd in (float(number), object()):
         with pytest.raises(ProgramFormatError, match="notes: cannot be written as JSON"):
             json_text({"loss": odd}, "notes")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"is_fast": [], "notes": {}, "is_fast": [1]}', "two entries 'is_fast'"),
+        ('{"loss": 1e999}', "1e999 is too large a number"),
+        ("[" + "[]," * 200 + "[]]", "more than 0 MiB"),
+    ],
+)
+def test_json_that_says_two_things_or_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, problem: str
+) -> None:
+    monkeypatch.setattr("engine.files.MAX_JSON", 500)
+    path = tmp_path / "notes.json"
+    path.write_text(text)
+    with pytest.raises(ProgramFormatError, match=re.escape(problem)):
+        read_json(path)
 
 
 def test_what_no_file_can_be_called_is_none(tmp_path: Path) -> None:

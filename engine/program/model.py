@@ -137,7 +137,8 @@ class Touch:
     """All accesses of one alias group by one instruction: served from one place, together.
 
     `reads`: whether the content of before must be there; so it must also where a branch writes what
-    the group holds, unread, if on another way through its conditional that is kept. `must_be_slow`: one of the accesses must be. `end`: the first slot before which all are over.
+    the group holds, unread, if on another way through its conditional that is kept. `end`: the
+    first slot before which all are over. `must_be_slow`: one of the accesses must be.
     """
 
     time: int
@@ -278,9 +279,10 @@ class Program:
         )
 
     def _kept_elsewhere(self, touches: Sequence[Touch]) -> set[tuple[int, int]]:
-        """Of touches in time order: time and group of the writes that begin a branch on a content of before its conditional.
+        """Of touches in time order: time and group of those that begin a branch.
 
-        Not if all its branches begin so: then nothing of that content is left.
+        Of groups that had a content before the conditional. Not where all its branches begin with a
+        write that does not read: then nothing of that content is left.
         """
         times = [touch.time for touch in touches]
         kept: set[tuple[int, int]] = set()

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from engine.compiler.toolchain.target import Target, find_generation, topology_name
@@ -41,6 +42,8 @@ class Module:
     is_polymorphic: bool
 
 
+_GPU = Path("/dev/nvidiactl")
+"""Where there is a driver for NVIDIA's GPUs."""
 _PLATFORMS = "jax_platforms"
 """JAX's setting, which mypy does not know."""
 _NOT_INSTALLED = f"the XLA TPU compiler is not installed: {install_line('compiler')}"

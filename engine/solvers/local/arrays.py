@@ -26,7 +26,8 @@ class Facts(NamedTuple):
     `reserved` `[T]`: its scratch in granules. `slot_first` `[T + 1]` and `slot_touch` `[N]`: the
     touches of each slot. `may_be_kept` `[G]`: inputs that the run before may leave in place.
     `touch_first` `[G + 1]`: where the touches of a group begin; they are in time order.
-    `either_start`, `either_end` `[R + 1]`: the conditional that a region is a branch of, or OUTSIDE.
+    `either_start`, `either_end` `[R + 1]`: the conditional of which a region is a branch, OUTSIDE
+    for others.
     `may_be_fast` `[N]`: false for a touch that must be served from slow memory. `over` `[N]`: the
     first slot before which a touch is over.
     """

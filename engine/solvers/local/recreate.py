@@ -16,10 +16,10 @@ from engine.solvers.local.arrays import (
     free_from,
     holds,
     interval_level,
-    serves_all_ways,
     is_around,
     is_border,
     leave,
+    serves_all_ways,
     write_back_level,
 )
 from engine.solvers.local.compiled import compiled

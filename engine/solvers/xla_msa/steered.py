@@ -151,7 +151,10 @@ class _Search:
         self.tried += 1
         if latency_s < self.best_s and check(self._program, plan) is None:
             self.best, self.best_s, self.best_steering = plan, latency_s, steering
-        worse = latency_s / self._here_s - 1.0
+        worse = latency_s - self._here_s
+        if worse > 0:
+            # Beside a plan of no time at all, nothing is near.
+            worse = worse / self._here_s if self._here_s > 0 else math.inf
         if worse <= 0 or (
             temperature > 0 and self._chance.random() < math.exp(-worse / temperature)
         ):

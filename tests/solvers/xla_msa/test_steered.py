@@ -10,6 +10,7 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.io import content_hash
+from engine.program.minimalloc import minimalloc_program
 from engine.program.model import Program
 from engine.solvers import Budget, solve
 from engine.solvers.xla_msa.steered import LAST, Steering, _Search, in_names, place
@@ -66,6 +67,17 @@ def test_it_is_never_worse_than_the_heuristic_and_says_how_to_come_to_its_plan(
         ),
     )
     assert (again.is_fast, again.stays, again.copies) == (plan.is_fast, plan.stays, plan.copies)
+
+
+def test_where_a_plan_takes_no_time_the_search_goes_on() -> None:
+    """Spans of a table of lifetimes compute nothing."""
+    table = "id,lower,upper,size\nb1,0,9,4\nb2,3,12,4\nb3,6,15,4\nb4,9,18,4\nb5,3,18,4\n"
+    spans = minimalloc_program(table, "", "spans", 64)
+    search = _Search(spans, random.Random(0))
+    for _ in range(3):
+        search._try(Steering(), temperature=0.1)
+    assert search.best_s == 0.0
+    assert simulate(spans, solve("steered", spans, Budget(0.05))).latency_s == 0.0
 
 
 def test_a_change_names_every_group_once(program: Program) -> None:
