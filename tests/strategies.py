@@ -33,10 +33,10 @@ MAX_DEPTH = 3
 
 
 def random_program(
-    seed: int, num_instructions: int, loops: bool = True, flights: bool = True
+    seed: int, num_instructions: int, loops: bool = True, flights: bool = True, forks: bool = False
 ) -> Program:
     """A rich valid program; the same for the same arguments on every machine."""
-    return draw_program(random.Random(seed), num_instructions, loops, flights)
+    return draw_program(random.Random(seed), num_instructions, loops, flights, forks)
 
 
 def programs(max_instructions: int = 24) -> st.SearchStrategy[Program]:
@@ -50,12 +50,16 @@ def programs(max_instructions: int = 24) -> st.SearchStrategy[Program]:
 
 
 def draw_program(
-    chance: random.Random, num_instructions: int, loops: bool = True, flights: bool = True
+    chance: random.Random,
+    num_instructions: int,
+    loops: bool = True,
+    flights: bool = True,
+    forks: bool = True,
 ) -> Program:
     """A rich valid program of that many instructions, drawn from `chance`.
 
-    `flights`: some instructions only start what goes on, on this thread or another one, and some
-    are kernels with more scratch.
+    `forks`: some conditionals have two branches with instructions. `flights`: some instructions
+    only start what goes on, on this thread or another one, and some are kernels with more scratch.
     """
     alignment = chance.choice([128, 512])
     hardware = Hardware(
@@ -66,7 +70,7 @@ def draw_program(
         clock_hz=1e9,
         max_cross_program_prefetches=chance.choice([0, 1, 1, 2]),
     )
-    draft = _Draft(chance, hardware)
+    draft = _Draft(chance, hardware, forks)
     if loops:
         draft.nest_regions(0, num_instructions, TOP_LEVEL, 0)
     draft.add_inputs(2 + num_instructions // 6)
@@ -100,6 +104,7 @@ class _Draft:
 
     chance: random.Random
     hardware: Hardware
+    forks: bool
     regions: list[Region] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
     groups: list[_GroupDraft] = field(default_factory=list)
@@ -117,12 +122,13 @@ class _Draft:
                 continue
             stop = time + self.chance.randint(1, min(end - time, 2 + (end - start) // 2))
             outer = 1.0 if parent == TOP_LEVEL else self.regions[parent].multiplicity
-            if stop - time > 1 and self.chance.random() < 0.4:
+            if self.forks and stop - time > 1 and self.chance.random() < 0.4:
                 self._branch_off(time, stop, parent, outer, depth)
             else:
                 kind = self.chance.choice(["while", "while", "branch"])
                 factor = self.chance.choice([2, 3, 12]) if kind == "while" else 0.5
-                region = Region(f"{kind}.{time}", time, stop, outer * factor, parent, kind)
+                name = f"{kind}.{len(self.regions)}"
+                region = Region(name, time, stop, outer * factor, parent, kind)
                 self._nest(region, depth)
             time = stop
 
@@ -242,7 +248,7 @@ class _Draft:
         home, since = level, 0
         if level != TOP_LEVEL and self.chance.random() < 0.15:
             home = self.regions[level].parent
-            if self.regions[level].kind == "branch":
+            if self.forks and self.regions[level].kind == "branch":
                 since = self._end_of_conditional(level)
         return self._new_group(time, home, is_mutable=True, since=since)
 

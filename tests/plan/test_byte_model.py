@@ -70,7 +70,7 @@ def test_what_the_checker_accepts_can_be_carried_out(
 @pytest.mark.parametrize("seed", range(12))
 def test_also_in_larger_programs(seed: int) -> None:
     chance = random.Random(seed)
-    program = random_program(seed, 30, loops=seed % 2 == 0)
+    program = random_program(seed, 30, loops=seed % 2 == 0, forks=True)
     for plan in accepted(chance, program, attempts=60):
         assert faults(program, plan, chance) == []
 

@@ -33,7 +33,7 @@ TEACHING = [e.name for e in library.index() if e.best_solver == "exhaustive"]
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    return random_program(9, 60)
+    return random_program(5, 60)
 
 
 def moved(program: Program, seed: int, moves: int, start: Plan | None = None) -> Plan:
@@ -122,7 +122,7 @@ def test_a_shorter_stay_is_found_where_a_longer_one_pays_too(touches: str) -> No
 
 
 def test_moves_improve_on_the_greedy_start() -> None:
-    program = random_program(8, 120)
+    program = random_program(10, 120)
     greedy = simulate(program, solve("density", program, Budget(1.0, 0))).latency_s
     assert simulate(program, moved(program, 0, 0)).latency_s == greedy
     assert simulate(program, moved(program, 0, 200)).latency_s < greedy
