@@ -493,12 +493,16 @@ def test_an_interrupted_command_says_so_in_one_line(
 def test_a_command_that_compiles_says_what_is_left_of_it_and_how_to_go_on(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
     tmp_path: Path,
     ending: signal.Signals,
     word: str,
     expected: int,
 ) -> None:
     output, writes = tmp_path / "p.json", False
+    # What runs in the background of a shell begins with this signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
 
     def ended(*arguments: object) -> None:
         if writes:
