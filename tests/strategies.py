@@ -128,7 +128,8 @@ class _Draft:
                 kind = self.chance.choice(["while", "while", "branch"])
                 factor = self.chance.choice([2, 3, 12]) if kind == "while" else 0.5
                 name = f"{kind}.{len(self.regions)}"
-                region = Region(name, time, stop, outer * factor, parent, kind)
+                is_known = not (self.forks and kind == "while" and self.chance.random() < 0.3)
+                region = Region(name, time, stop, outer * factor, parent, kind, is_known)
                 self._nest(region, depth)
             time = stop
 

@@ -315,7 +315,7 @@ class _GroupChecker:
     `stays` by start, `copies` in plan order, `sinks`: indices. It walks touches, copies and sinks;
     a loop body until its entry state repeats, so that each iteration starts from what the previous
     one left. It walks twice: as if all branches ran, one after another, and as if of each
-    conditional one did, whichever.
+    conditional one did, whichever, and loops of unknown length ran or did not.
     """
 
     def __init__(
@@ -354,7 +354,7 @@ class _GroupChecker:
 
     def _note(self, rule: str, message: str, time: int) -> None:
         if self._either:
-            message += ", where only one branch of a conditional runs"
+            message += ", where only one branch of a conditional runs, or a loop does not"
         message = f"group {self._group}, slot {time}: {message}"
         self._violations[Violation(rule, message, time, self._group)] = None
 
@@ -451,7 +451,9 @@ class _GroupChecker:
         for time, moment, index in self._events[level]:
             if moment is _Moment.REGION and index in self._either:
                 ways = ways or self._ways(self._either[index], state)
-                ways.exits.append(self._walk(index, ways.entry))
+                is_loop = self._program.regions[index].kind == "while"
+                end = self._loop(index, ways.entry) if is_loop else self._walk(index, ways.entry)
+                ways.exits.append(end)
                 ways.left.remove(index)
             elif ways is None:
                 state = self._step(time, moment, index, state)

@@ -52,7 +52,8 @@ def branch_of(name: str, kind: str) -> tuple[str, int | None]:
 class Conditional:
     """The branches of one conditional that have instructions, as numbers of regions, in order.
 
-    They take the slots `[start, end)`. `is_whole`: whether all branches are among them.
+    They take the slots `[start, end)`. `is_whole`: whether all branches are among them. A loop of
+    unknown length is one too, whose only branch may not run at all.
     """
 
     branches: tuple[int, ...]
@@ -136,9 +137,9 @@ class Access:
 class Touch:
     """All accesses of one alias group by one instruction: served from one place, together.
 
-    `reads`: whether the content of before must be there; so it must also where a branch writes what
-    the group holds, unread, if on another way through its conditional that is kept. `end`: the
-    first slot before which all are over. `must_be_slow`: one of the accesses must be.
+    `reads`: whether the content of before must be there; so it must also where a branch, or a loop
+    of unknown length, writes what the group holds, unread, if on another way that is kept. `end`:
+    the first slot before which all are over. `must_be_slow`: one of the accesses must be.
     """
 
     time: int
@@ -323,7 +324,7 @@ class Program:
 
     @cached_property
     def conditionals(self) -> tuple[Conditional, ...]:
-        """The conditionals, by their first branches.
+        """The conditionals and the loops of unknown length, by their first regions.
 
         What is inlined twice follows itself: its branches begin again.
         """
@@ -336,6 +337,8 @@ class Program:
                     branches = newest[region.parent] = []
                     found.append(branches)
                 branches.append(index)
+            elif not region.is_trip_count_known:
+                found.append([index])
         return tuple(self._conditional(tuple(branches)) for branches in found)
 
     def _goes_on(self, before: int, region: Region) -> bool:
@@ -350,7 +353,9 @@ class Program:
     def _conditional(self, branches: tuple[int, ...]) -> Conditional:
         regions = [self.regions[branch] for branch in branches]
         times = math.fsum(region.multiplicity for region in regions)
-        is_whole = times > (1 - 1e-6) * self.multiplicity(regions[0].parent)
+        is_whole = regions[0].kind == "branch" and times > (1 - 1e-6) * self.multiplicity(
+            regions[0].parent
+        )
         return Conditional(branches, regions[0].start, regions[-1].end, is_whole)
 
     @cached_property

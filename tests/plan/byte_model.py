@@ -3,7 +3,8 @@
 Each granule holds a piece of one version of one group's content, or garbage. Copies, work in flight
 and scratch write their granules when the plan says so; a place that is given up becomes garbage.
 Every read compares the granules with the version that it must find. Each region runs three times;
-with a source of chance, of each conditional at most one branch runs, once.
+with a source of chance, of each conditional at most one branch runs, once, and loops of unknown
+length run or do not.
 """
 
 from __future__ import annotations
@@ -122,9 +123,10 @@ class ByteModel:
 
     def _passes(self, region: int) -> int:
         """How often a region runs, now that the code around it reaches it."""
-        if self.chance is None or self.program.regions[region].kind != "branch":
+        either = [c for c in self.program.conditionals if region in c.branches]
+        if self.chance is None or not either:
             return PASSES
-        conditional = next(c for c in self.program.conditionals if region in c.branches)
+        (conditional,) = either
         if region == conditional.branches[0]:
             ways = [*conditional.branches] + [-1] * (not conditional.is_whole)
             taken = self.chance.choice(ways)
@@ -134,7 +136,8 @@ class ByteModel:
                 made = min(self.program.values[v].defined for v in facts.values)
                 if conditional.start <= made < conditional.end:
                     self._undefined.add(group)
-        return int(self._taken[region])
+        passes = PASSES if self.program.regions[region].kind == "while" else 1
+        return passes if self._taken[region] else 0
 
     def _place_of(self, group: int, time: int) -> Stay | None:
         found = (s for s in self.plan.stays if s.group == group and s.start <= time < s.end)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.plan.check import check
@@ -175,6 +177,23 @@ def test_conditionals_in_a_branch_do_not_part_its_own() -> None:
     assert [c.branches for c in program.conditionals] == [(0, 3), (1, 2), (4,)]
     assert [c.is_whole for c in program.conditionals] == [True, True, False]
     assert (program.conditionals[0].start, program.conditionals[0].end) == (1, 5)
+
+
+def test_a_loop_of_unknown_length_may_not_run() -> None:
+    unknown = replace(LOOP, is_trip_count_known=False)
+    buffers = [Buffer(256, "w1 w3 r8")]
+    known, may_not_run = (program_of(buffers, regions=[region]) for region in (LOOP, unknown))
+    # What was made before is written back, or kept in place, though the loop overwrites it.
+    fast, stays = "0@1", [(0, 0, 1, 2)]
+    assert rule(known, fast, stays) is None
+    assert rule(may_not_run, fast, stays) == "copy-late"
+    assert rule(may_not_run, fast, stays, [(0, "out", 2, 2)]) is None
+    for program in (known, may_not_run):
+        assert rule(program, "0@1 0@3 0@8", [(0, 0, 1, 9)]) is None
+    # Filled in the loop alone.
+    read = program_of([Buffer(256, "r4 w5 r8", is_input=True)], regions=[unknown])
+    assert rule(read, "0@5 0@8", [(0, 0, 2, 9)], [(0, "out", 6, 7)]) == "liveness"
+    assert rule(read, "0@4 0@5 0@8", [(0, 0, 1, 9)], [(0, "in", 1, 3)]) is None
 
 
 def test_what_all_branches_overwrite_is_gone() -> None:

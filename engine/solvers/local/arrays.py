@@ -127,7 +127,8 @@ def _regions(program: Program) -> dict[str, Any]:
     regions = program.regions
     either = np.full((2, len(regions) + 1), OUTSIDE, dtype=np.int64)
     for conditional in program.conditionals:
-        either[:, conditional.branches] = [[conditional.start], [conditional.end]]
+        if regions[conditional.branches[0]].kind == "branch":
+            either[:, conditional.branches] = [[conditional.start], [conditional.end]]
     return {
         "either_start": either[0],
         "either_end": either[1],
