@@ -9,8 +9,8 @@ CONTESTED = 0.03
 """The least gap of XLA's plan to the bound of a program that counts as contested."""
 
 
-BOUND_EDITION = 1
-"""Goes up when `engine.plan.bounds` proves more than before, so that kept bounds are made anew."""
+BOUND_EDITION = 2
+"""Goes up when `engine.plan.bounds` proves something else, so that kept bounds are made anew."""
 
 
 def gap(latency_s: float | None, bound_s: float | None) -> float | None:
