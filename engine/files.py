@@ -28,9 +28,9 @@ Finite = Annotated[float, msgspec.Meta(ge=-_MOST, le=_MOST)]
 """A float that is neither infinite nor NaN, for `typed`."""
 
 MAX_JSON = 64 * 2**20
-"""Of JSON text; the largest program that ships has 1.5 MiB."""
+"""Most bytes of JSON text that are read; the largest program that ships has 1.5 MiB of it."""
 MAX_BYTES = 256 * 2**20
-"""Largest unpacked program or plan file that is read."""
+"""Most bytes of a file that are read, unpacked."""
 MAX_DIGITS = 40
 """Most digits of a whole number in a file."""
 

@@ -108,6 +108,12 @@ def import_remarks(program: Program) -> list[str]:
             "its dump states no cycles, as none of the CPU's or GPU's compiler does: costs are"
             " estimated from operations and bytes, and sizes lack the padding of a TPU"
         )
+    savings = observed(program)
+    if savings is not None and 0.0 < savings.possible_s == savings.uncounted_s:
+        found.append(
+            "no compile has shown that fast memory saves anything here, so nothing counts, and"
+            f" all_fast is all_slow; it may save up to {1e6 * savings.uncounted_s:.1f} us"
+        )
     return found + counts_remarks(program)
 
 

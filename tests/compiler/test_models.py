@@ -26,6 +26,7 @@ from engine.compiler.capture.samples import (
 )
 from engine.compiler.models import UnsupportedModeError, build, known_models
 from engine.compiler.models.image import _KERAS_NETS
+from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.libtpu import ENVIRONMENT, exported_module
 from engine.compiler.toolchain.stablehlo import exported
 from engine.errors import UsageError
@@ -171,3 +172,15 @@ def test_containers_that_jax_has_no_name_for_are_listed_flat() -> None:
     described = export.deserialize(bytearray(found))
     assert [a.shape for a in described.in_avals] == [(128, 256), (), (128, 256), (128, 256)]
     assert len(described.out_avals) == 4
+
+
+@pytest.mark.parametrize(("has_plugin", "has_gpu"), [(True, True), (True, False), (False, True)])
+def test_training_keeps_to_a_gpu_where_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, has_plugin: bool, has_gpu: bool
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(libtpu, "_use", asked.append)
+    monkeypatch.setattr(libtpu, "find_spec", lambda name: name if has_plugin else None)
+    monkeypatch.setattr(libtpu, "_GPU", tmp_path if has_gpu else tmp_path / "none")
+    libtpu.use_no_tpu_here()
+    assert asked == ["cuda,cpu" if has_plugin and has_gpu else "cpu"]

@@ -14,6 +14,7 @@ from engine.program.provenance import (
     FITTED,
     LITTLE,
     Observed,
+    import_remarks,
     more_s,
     observed,
     uncounted_by_slot,
@@ -34,6 +35,14 @@ PROGRAM = uncertain()
 
 def touch(program: Program, access: int) -> Touch:
     return next(t for t in program.touches if access in t.accesses)
+
+
+def test_where_no_compile_has_shown_a_saving_that_is_said() -> None:
+    accesses = (replace(a, saving_s=0.0, uncertainty_s=10.0) for a in PROGRAM.accesses)
+    unseen = replace(PROGRAM, accesses=tuple(accesses))
+    (remark,) = import_remarks(unseen)
+    assert "up to 30000000.0 us" in remark
+    assert import_remarks(PROGRAM) == []
 
 
 def test_the_possible_saving_has_three_parts() -> None:

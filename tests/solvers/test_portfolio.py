@@ -102,6 +102,13 @@ def test_a_compiled_plan_is_where_it_begins() -> None:
     assert latency_s(program, run(program, seconds=0.0)) <= (entry.xla_latency_s or 0) * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("stored", [{}, None, {"format": "mallocmuzero-plan", "version": 2}])
+def test_a_compiled_plan_that_cannot_be_read_costs_no_plan_that_was_found(stored: object) -> None:
+    sample = library.load_sample("teach-prefetch")
+    odd = replace(sample, provenance={**sample.provenance, "xla_plan": stored})
+    assert latency_s(odd, run(odd, seconds=0.1)) <= latency_s(odd, solve("greedy", odd))
+
+
 def test_members_play_in_processes_and_end_when_they_find_nothing(program: Program) -> None:
     plan = run(program, seconds=3600.0, members=["xla_like", "greedy"], processes=2)
     assert plan.notes["time_slices"] >= 2

@@ -141,8 +141,8 @@ class GroupParts:
     def cheapest(self, level: int, start: int, end: int) -> float:
         """Smallest multiplicity of a copy that starts at `level` or in a slot of `[start, end)`.
 
-        Inner regions count: a copy may run inside a branch, at its lower multiplicity. So they do
-        where they have no slot of their own, but those of regions inside them.
+        A copy may run inside a branch, at its lower multiplicity, also in one that has no code but
+        loops.
         """
         around = self.program.outwards(level)
         inside = set(self._levels[start:end]).difference(around)

@@ -225,10 +225,10 @@ def free_from(facts: Facts, home: int, first: int, last: int) -> int:
 
 @compiled
 def serves_all_ways(facts: Facts, home: int, first: int, last: int, wrote: int) -> bool:
-    """Whether what touch `wrote` makes in a branch may last past it: no other way is left out.
+    """Whether a stay that serves `first … last` holds what `wrote` makes, whichever branches run.
 
-    Of each conditional within `home` that it is in, the touches `first … last` serve all to come;
-    `first` is its first, or of before.
+    So it is if, of each conditional inside `home` that holds `wrote`, it serves the last touch of
+    the group, and the first one or what is before the conditional.
     """
     level, time = facts.level[facts.time[wrote]], facts.time
     group = facts.group[first]

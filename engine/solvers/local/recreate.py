@@ -73,8 +73,9 @@ def outline(facts: Facts, state: State, first: int, last: int, home: int, is_kep
         return False
     if is_kept:
         return _outline_kept(facts, state, group, first, home)
-    draft[NEED] = enter(facts, home, facts.time[first])
-    if not facts.reads[first]:
+    if facts.reads[first]:
+        draft[NEED] = enter(facts, home, facts.time[first])
+    else:
         draft[NEED] = enter_loops(facts, home, facts.time[first])
     draft[READY] = max(facts.region_start[home], facts.born[group])
     if before != NONE:
