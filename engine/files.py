@@ -190,7 +190,7 @@ def typed(body: Any, kind: type[_T], but: Collection[str] = ()) -> _T:
     if is_dataclass(kind) and isinstance(body, dict):
         body = {key: value for key, value in body.items() if key not in but}
         if unknown := set(body) - {field.name for field in fields(kind)}:
-            raise ValueError(f"unknown field {min(unknown):.40}")
+            raise ValueError(spelt_out(f"unknown field {min(unknown):.40}"))
     try:
         return msgspec.convert(body, kind)
     except msgspec.ValidationError as error:
@@ -199,7 +199,7 @@ def typed(body: Any, kind: type[_T], but: Collection[str] = ()) -> _T:
         problem = problem[:1].lower() + problem[1:]
         if repr(_MOST) in problem:
             problem = "the number is not finite"
-        raise ValueError(f"{place}: {problem}" if place else problem) from error
+        raise ValueError(spelt_out(f"{place}: {problem}" if place else problem)) from error
 
 
 HEADER = ("format", "version")
@@ -218,6 +218,16 @@ def require_header(body: Any, kind: str, version: int, where: str) -> None:
 
 
 State = tuple[tuple[str, int, int], ...]
+
+
+def spelt_out(text: str) -> str:
+    """A line with its control characters spelt out: a name in a file may hold any.
+
+    As they are, they could clear the terminal, or show another text than the one that is there.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def is_file(path: Path) -> bool:

@@ -9,7 +9,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from engine.files import json_text
+from engine.files import json_text, spelt_out
 from engine.hardware.unestimated_share import unestimated_remark, unestimated_share
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -37,7 +37,7 @@ def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]
 
     Raises ProgramFormatError for a result with a number that JSON has not.
     """
-    text = json_text(body, "the result") if options.json else "\n".join(map(_shown, lines))
+    text = json_text(body, "the result") if options.json else "\n".join(map(spelt_out, lines))
     # Flushed at once, so that a reader which is gone is noticed here.
     print(text, flush=True)
 
@@ -45,7 +45,7 @@ def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]
 def note(message: str) -> None:
     """Print progress or a remark as one line on stderr, if there is one."""
     if sys.stderr is not None:  # print would take None for stdout
-        print(_shown(message), file=sys.stderr)
+        print(spelt_out(message), file=sys.stderr)
 
 
 def announcer() -> Callable[[float, str], bool]:
@@ -66,16 +66,6 @@ def complain(message: str) -> int:
     """Print an error as one line on stderr; returns the exit code of bad input."""
     note(f"error: {' '.join(message.split())}")
     return EXIT_BAD_INPUT
-
-
-def _shown(text: str) -> str:
-    """A line with its control characters spelt out: a name in a file may hold any.
-
-    As they are, they could clear the terminal, or show another text than the one that is there.
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def spell_out_on_stdout() -> None:

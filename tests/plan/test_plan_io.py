@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import EngineError, PlanError, ProgramFormatError
@@ -136,6 +136,7 @@ JSON = st.recursive(
 
 
 @settings(max_examples=100)
+@example("copies", {"\n": None})
 @given(st.sampled_from(sorted(plan_to_json(PLAN))), JSON)
 def test_any_field_replaced_by_anything(key: str, value: Any) -> None:
     body = {**plan_to_json(PLAN), key: value}
