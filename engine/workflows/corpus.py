@@ -1,6 +1,6 @@
 """The training corpus: random networks, compiled by the real compiler, as small program files.
 
-Each program is made of two or three compiles, everything slow and the default one among them:
+Each program is made of two compiles, everything slow and the default one:
 enough for costs to learn from, not to publish. A file holds no StableHLO;
 `engine.compiler.models.random_model` makes the network again from its number.
 """
@@ -41,7 +41,7 @@ def load_corpus(folder: Path = FOLDER) -> Iterator[Program]:
 
 
 def make_corpus(count: int, first: int, folder: Path, raw: Path, note: Note) -> int:
-    """Capture networks `first` to `first + count - 1`; half a minute each; resumable.
+    """Capture networks `first` to `first + count - 1`; under a minute each; resumable.
 
     `raw`: a folder for compile results. What was made or refused before is not compiled again; a
     compile that took too long or was killed is tried again the next time. Returns how many programs
@@ -87,7 +87,7 @@ def _captured(number: int, raw: Path, note: Note) -> Program:
     hardware = CHIPS[number % len(CHIPS)]
     facts = {"model": workload.name, "hardware": hardware}
     source = Source(name_of(number), Target(hardware), exported_workload(workload), facts)
-    program, _ = capture_source(source, Capturing((), raw, 1, note=note))
+    program, _ = capture_source(source, Capturing((), raw, 1, note=note, may_double=False))
     if len(program.touches) > MOST_TOUCHES:
         raise ProgramFormatError(
             f"{len(program.touches)} touches; {MOST_TOUCHES} are the most here"
