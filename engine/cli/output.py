@@ -16,6 +16,7 @@ from engine.plan.simulate import simulate
 from engine.program.model import Program
 from engine.program.profile import profile_remark, profiled, read_profile
 from engine.program.provenance import (
+    fit_remark,
     import_remarks,
     observed,
     offsets_of_compiled_plan,
@@ -153,7 +154,7 @@ def with_profile(program: Program, path: Path | None) -> Program:
 def warn(program: Program) -> None:
     """Say on stderr what was passed over or estimated when the program was read."""
     warning = reading_warning(program)
-    texts = [warning, refining_remark(program), *import_remarks(program)]
+    texts = [warning, refining_remark(program), fit_remark(program), *import_remarks(program)]
     for text in filter(None, texts):
         note(f"warning: {program.name}: {text}")
     warn_of_unestimated(program)

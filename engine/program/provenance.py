@@ -58,6 +58,46 @@ def refining_remark(program: Program) -> str | None:
     )
 
 
+MAX_ERROR = 0.03
+"""Largest relative error of a trusted fit: on held-out placements, and on what it is fitted to."""
+
+
+def is_trusted(program: Program) -> bool:
+    """Whether placements held out of the fit confirm the program's costs.
+
+    Not where none could be held out, nor where the fit misses a compile that it is fitted to.
+    """
+    return _fit_error(program) <= MAX_ERROR
+
+
+def fit_remark(program: Program) -> str | None:
+    """One line on costs that no held-out placement confirms; None where one does, or none is due.
+
+    Programs by hand and from dumps have no fit to hold anything against.
+    """
+    if not isinstance(program.provenance.get("fit"), Mapping) or is_trusted(program):
+        return None
+    error = _fit_error(program)
+    why = (
+        "no placement was held out of the fit"
+        if math.isinf(error)
+        else f"they miss a compile's total by {error:.1%}"
+    )
+    return (
+        f"its costs are not confirmed, {why}: gains and bounds hold under these costs only;"
+        " capture it with more --compiles"
+    )
+
+
+def _fit_error(program: Program) -> float:
+    """The larger error of the entry `fit`, relative; infinite where it does not say so."""
+    fit = program.provenance.get("fit")
+    if not isinstance(fit, Mapping):
+        return math.inf
+    stated = (fit.get("worst_held_out_error"), fit.get("worst_error", 0.0))
+    return max(float(e) if isinstance(e, int | float) else math.inf for e in stated)
+
+
 FASTEST_COMPILE = "fastest_compile"
 """The entry of a provenance with the compile of the fewest `seconds`, by the compiler's cycles and
 the waits for its copies, and its `name`."""

@@ -19,7 +19,6 @@ from engine.compiler.capture.capture import (
 )
 from engine.compiler.costs.observations import structure_hash
 from engine.compiler.costs.refit import refitted
-from engine.compiler.costs.trust import is_trusted
 from engine.compiler.reading.own_compile import refuse_other_region, stored_answers
 from engine.compiler.toolchain import results as answers
 from engine.compiler.toolchain.compile import Compiled
@@ -30,6 +29,7 @@ from engine.plan.io import plan_from_json
 from engine.program.counts import Counts, given_counts
 from engine.program.io import content_hash
 from engine.program.model import Program
+from engine.program.provenance import fit_remark, is_trusted
 from engine.solvers import Budget, solve
 from tests.compiler.tiny_compiler import TinyCompiler, hlo
 from tests.program.hlo.modules import imported, module
@@ -254,7 +254,10 @@ def test_a_program_whose_costs_a_good_placement_contradicts_is_not_trusted(
 ) -> None:
     program = imported(hlo([])).program
     fit = {"fit": {"worst_held_out_error": worst}}
-    assert is_trusted(replace(program, provenance=fit)) is trusted
+    captured = replace(program, provenance=fit)
+    assert is_trusted(captured) is trusted
+    assert (fit_remark(captured) is None) is trusted
+    assert fit_remark(program) is None
 
 
 def test_a_jitted_function_is_captured_as_its_export(tmp_path: Path, compiler: Interrupted) -> None:

@@ -130,3 +130,20 @@ def test_a_compile_waits_for_a_copy_that_its_own_cycles_do_not_hide(
     plan = read_own_plan(own, other, None, 0)
     assert [copy.is_prefetch for copy in plan.copies] == [True]
     assert stall_cycles(own, plan, observe(own, other)) == pytest.approx(stall)
+
+
+def test_a_copy_between_the_memories_takes_the_time_of_what_it_moves() -> None:
+    """The compiler states no cycles for it."""
+    own = imported(module(RETURNED.format(space="")))
+    hardware = own.program.hardware
+    moved = own.program.values[0].size_bytes
+    seen = observe(own, flow(module(RETURNED.format(space=":S(1)"))))
+    assert seen.cycles[1] == pytest.approx(moved / hardware.bandwidth * hardware.clock_hz)
+    whole = RETURNED.format(space=":S(1)").replace("ROOT c = A", f"ROOT c = {FAST}")
+    assert observe(own, flow(module(whole))).cycles[1] == 0.0
+
+
+RETURNED = """  a = A parameter(0)
+  b = f32[64,128]{{1,0{space}}} negate(a),
+    backend_config={{"window_config":{{"estimated_cycles":"900"}}}}
+  ROOT c = A copy(b)"""

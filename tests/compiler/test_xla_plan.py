@@ -18,11 +18,13 @@ from engine.compiler.reading.xla_plan import REPACKED, fast_offsets, read_own_pl
 from engine.errors import ProgramFormatError
 from engine.hardware.presets import DEVICES, PRESETS
 from engine.plan.check import check
+from engine.plan.levels import copy_level
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate
 from engine.program.hlo.build import Imported, build_program
 from engine.program.hlo.flow import Flow
 from engine.program.io import content_hash
+from engine.program.model import TOP_LEVEL
 from tests.program.hlo.modules import FIXTURES, decoded, flow
 from tests.program.hlo.modules import imported as imported_text
 from tests.program.hlo.modules import module as module_text
@@ -254,6 +256,48 @@ def test_what_a_loop_updates_in_place_is_held_to_its_last_reader_alone() -> None
     begin, end = names.index("made"), names.index("read") + 1
     assert [(s.start, s.end) for s in plan.stays] == [(begin, end)]
     assert check(imported.program, plan) is None
+
+
+def reads_a_weight_in_a_loop(is_fetched: bool) -> str:
+    """A loop that reads a weight, which may be fetched before it."""
+    body = """body (p: (s32[], A, A)) -> (s32[], A, A)
+  p = (s32[], A, A) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = A get-tuple-element(p), index=1
+  w = A get-tuple-element(p), index=2
+  one = s32[] constant(1)
+  made = A multiply(x, w)
+  next = s32[] add(i, one)
+  ROOT result = (s32[], A, A) tuple(next, made, w)"""
+    few = """few (p: (s32[], A, A)) -> pred[]
+  p = (s32[], A, A) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  most = s32[] constant(3)
+  ROOT less = pred[] compare(i, most), direction=LT"""
+    fetch = """  start = (f32[64,128]{1,0:S(1)}, A, u32[]) copy-start(w)
+  done = f32[64,128]{1,0:S(1)} copy-done(start)
+"""
+    weight = "done" if is_fetched else "w"
+    entry = f"""  x = A parameter(0)
+  w = A parameter(1)
+  zero = s32[] constant(0)
+  first = A negate(x)
+{fetch if is_fetched else ""}  begin = (s32[], A, A) tuple(zero, first, {weight})
+  loop = (s32[], A, A) while(begin), condition=few, body=body
+  ROOT out = A get-tuple-element(loop), index=1"""
+    text = module_text(entry, few, body)
+    return text.replace("w = A get", "w = f32[64,128]{1,0:S(1)} get") if is_fetched else text
+
+
+def test_what_is_fetched_before_a_loop_is_fetched_once() -> None:
+    imported = imported_text(reads_a_weight_in_a_loop(is_fetched=False))
+    program = imported.program
+    plan = read_plan(imported, flow(reads_a_weight_in_a_loop(is_fetched=True)), None, 0)
+    assert check(program, plan) is None
+    (copy,) = plan.copies
+    assert copy_level(program, copy, plan.stays) == TOP_LEVEL
+    fetch_s = program.groups[copy.group].size_bytes / program.hardware.bandwidth
+    assert simulate(program, plan).stall_s <= fetch_s
 
 
 def branches(fast: str) -> str:

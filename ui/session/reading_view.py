@@ -7,7 +7,7 @@ import streamlit as st
 from engine.hardware.unestimated_share import unestimated_remark
 from engine.program.counts import counts_remarks
 from engine.program.model import Program
-from engine.program.provenance import reading_warning, refining_remark
+from engine.program.provenance import fit_remark, reading_warning, refining_remark
 from ui.components.markdown import plain
 from ui.session.opening import COMPILED
 
@@ -22,6 +22,7 @@ def warn_of_reading(program: Program) -> None:
     warnings = (
         reading_warning(program),
         refining_remark(program),
+        fit_remark(program),
         unestimated_remark(program),
         *counts_remarks(program),
     )

@@ -29,7 +29,6 @@ from engine.compiler.costs.observations import (
     structure_hash,
 )
 from engine.compiler.costs.refit import refitted
-from engine.compiler.costs.trust import is_trusted
 from engine.compiler.reading.matching import with_split_sizes
 from engine.compiler.reading.observation import observe
 from engine.compiler.reading.own_compile import device_of, stored_stablehlo
@@ -52,6 +51,7 @@ from engine.program.hlo.parse import parse_hlo
 from engine.program.io import load, save
 from engine.program.model import Program
 from engine.program.prices import with_prices
+from engine.program.provenance import is_trusted
 
 MORE_COMPILES = 2
 """So many times as many are made at most where the fit is not good enough."""
@@ -137,7 +137,7 @@ def captured_by(
         if how.keep is None:
             return
         program = _assembled(source, imported, now, answers)
-        refining = {"compiles": len(now.compiles), "of": limit}
+        refining = {"compiles": len(now.compiles), "of": max(limit, len(now.compiles))}
         how.keep(replace(program, provenance={**program.provenance, "refining": refining}))
 
     study = Study(imported, answers, observations, how.solvers, how.note, keep)

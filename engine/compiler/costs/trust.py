@@ -1,4 +1,4 @@
-"""Trust in fitted costs: how well a fit predicts compiles that it has not observed, and the limits.
+"""Trust in fitted costs: how well a fit predicts compiles that it has not observed.
 
 Every placement is predicted by a fit to the others, and the fit of all is held against each.
 """
@@ -20,23 +20,8 @@ from engine.compiler.costs.calibrate import (
 from engine.compiler.costs.observations import Compile, Observations
 from engine.program.model import Program
 
-MAX_ERROR = 0.03
-"""Largest relative error of a trusted fit: on held-out placements, and on what it is fitted to."""
-
 AS_GOOD = 1.02
 """A placement of at most so many times the cycles of the compiler's own is about as good."""
-
-
-def is_trusted(program: Program) -> bool:
-    """Whether placements held out of the fit confirm the program's costs (`fit_record`).
-
-    Not where none could be held out, nor where the fit misses a compile that it is fitted to.
-    """
-    fit = program.provenance["fit"]
-    worst = fit["worst_held_out_error"]
-    if fit.get("worst_error", 0.0) > MAX_ERROR:
-        return False
-    return worst is not None and worst <= MAX_ERROR
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from engine.compiler.reading.matching import Matching
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
-from engine.program.hlo.build import Imported
+from engine.program.hlo.build import Imported, is_between_memories
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import cycles
 from engine.program.hlo.record import Event
 from engine.program.hlo.shape import fast_space, memory_space
+from engine.program.model import Program
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,9 @@ def fast_accesses(imported: Imported, flow: Flow, slot: int, event: Event) -> se
 def observe(imported: Imported, flow: Flow) -> Observation:
     """Read one placement off the flow of another compile of the same program.
 
-    A copy of the program that the compile makes in flight takes no cycles of the schedule.
+    A copy of the program that the compile makes in flight takes no cycles of the schedule. For one
+    that it makes between the two memories it states none, but the bytes have to be moved: what is
+    slow of them takes its time by the bandwidth.
     """
     program = imported.program
     counts = np.full(program.num_slots, np.nan)
@@ -62,16 +65,25 @@ def observe(imported: Imported, flow: Flow) -> Observation:
     for number, slot in matching.slot_of.items():
         event = flow.events[number]
         stated = cycles(event.instruction)
-        counts[slot] = 0.0 if stated is None else stated
         fast = fast_accesses(imported, flow, slot, event)
         for index in accesses_at.get(slot, []):
             is_fast[index] = program.accesses[index].value in fast
+        if stated is None and is_between_memories(flow, event):
+            slow = (program.accesses[n] for n in accesses_at.get(slot, []) if not is_fast[n])
+            drawn = sum(access.slow_bytes for access in slow) / _often(program, slot)
+            stated = drawn / program.hardware.bandwidth * program.hardware.clock_hz
+        counts[slot] = 0.0 if stated is None else stated
     for number, slot in matching.copies.items():
         counts[slot] = 0.0
         to_fast = matching.is_in_fast_memory(flow.events[number].writes[0])
         for index in accesses_at[slot]:
             is_fast[index] = to_fast and program.accesses[index].is_write
     return Observation(counts, is_fast)
+
+
+def _often(program: Program, slot: int) -> float:
+    """How often the instruction of a slot runs in one run of the program."""
+    return program.multiplicity(program.instructions[slot].level)
 
 
 def stall_cycles(imported: Imported, plan: Plan, seen: Observation) -> float:
@@ -83,7 +95,7 @@ def stall_cycles(imported: Imported, plan: Plan, seen: Observation) -> float:
     program = imported.program
     clock = program.hardware.clock_hz
     counts = np.nan_to_num(seen.cycles)
-    times = [program.multiplicity(ins.level) for ins in program.instructions]
+    times = [_often(program, slot) for slot in range(program.num_slots)]
     instructions = tuple(
         replace(ins, fast_s=float(count) * often / clock + ins.priced_s, floor_s=0.0)
         for ins, count, often in zip(program.instructions, counts, times, strict=True)

@@ -19,6 +19,7 @@ from engine.compiler.reading.held import (
 from engine.compiler.reading.matching import Matching
 from engine.compiler.reading.observation import fast_accesses
 from engine.errors import ProgramFormatError
+from engine.plan.levels import level_of_interval
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.program.hlo.alias import boundary
 from engine.program.hlo.build import Imported
@@ -82,6 +83,7 @@ class _Reader:
         self.matching = Matching(imported, flow)
         self.offsets = None if buffers is None else fast_offsets(buffers, self.matching.space)
         self.slot_of = self.matching.slot_of
+        self.event_of = {slot: number for number, slot in self.slot_of.items()}
         self.next_slot = self._next_slots()
         self.carried_ends = self._carried_ends()
         self.stands_for = self.matching.copies
@@ -146,6 +148,7 @@ class _Reader:
             if starts[0] >= self.program.num_slots:
                 continue
             end = max(ends[value], starts[0] + 1, self.carried_ends.get(value, 0))
+            starts = [*self._before_a_region(value, starts[0], end), *starts]
             place = self._place(value)
             held.append(Held(value, group, place, starts[0], end, tuple(starts[1:])))
         return held
@@ -185,6 +188,33 @@ class _Reader:
         if self._is_cross_program(event):
             return [BEFORE_START]
         return [self.next_slot[event]]
+
+    def _before_a_region(self, value: int, start: int, end: int) -> list[int]:
+        """The slot before `start` for a prefetch before a loop or branch that begins with `start`.
+
+        A stay of `[start, end)` inside it would be fetched again in each iteration. Empty where
+        there is no such slot: another loop ends with it, or it writes the value.
+        """
+        event = self.flow.values[value].event
+        if self.flow.events[event].kind == JOIN:
+            event = min(self.flow.values[v].event for _, v, _ in self.flow.events[event].reads)
+        elif self.flow.events[event].kind != COPY_START:
+            return []
+        if start <= 0 or event in self.stands_for:
+            return []
+        first, before = self.event_of.get(start, -1), start - 1
+        is_outside = any(event < r.start <= first < r.end for r in self.flow.regions)
+        around = self.program.outwards(self.program.level_at(start))
+        if not is_outside or self.program.level_at(before) not in around:
+            return []
+        group = self.matching.group(value)
+        is_written = any(
+            a.time == before and a.is_write and self.program.values[a.value].group == group
+            for a in self.program.accesses
+        )
+        level = level_of_interval(self.program, start, end)
+        is_inside = level not in self.program.outwards(self.program.level_at(before))
+        return [before] if is_inside and not is_written else []
 
     def _is_cross_program(self, event: int) -> bool:
         instruction = self.flow.events[event].instruction
@@ -254,6 +284,8 @@ class _Reader:
                 if group is None or fast[0] == fast[1] or number in self.stands_for:
                     continue
                 start, deadline = self.next_slot[number], self.next_slot[done_of[number]]
+                if fast[0]:
+                    start = min(start, starts.get(target, start))
                 copies.append((number, Copy(group, fast[0], start, deadline)))
             elif event.kind == JOIN and self.matching.is_in_fast_memory(event.writes[0]):
                 group = self.matching.group(event.writes[0])

@@ -4,7 +4,8 @@ The pass commits values one after another and does not revisit a committed one, 
 decides. A rule per planned value moves it to the front; no single order of the rules wins on all
 programs, so several are made, with and without two pass options that decide whether a plan can be
 had at all. What cannot be steered: offsets, one slow use of a value that is otherwise fast, an
-early end of a stay, and copies without an instruction to overlap.
+early end of a stay, copies without an instruction to overlap, and inputs that loops read kept
+between runs.
 """
 
 from __future__ import annotations

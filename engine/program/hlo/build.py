@@ -219,23 +219,18 @@ class _Builder:
         """Note the price of a slot without cycles that moves anything.
 
         Work of another thread takes no time of the schedule, but for transfers to the host. Copies
-        between HBM and the fast memory have no price: the compiler counts them as none.
+        between HBM and the fast memory have none: what they move is counted where it is observed.
         """
-        event, spaces = self.flow.events[number], self._spaces(self.flow.events[number])
+        event = self.flow.events[number]
         moved = sum(access.slow_bytes for access in accesses)
         if self.pricing is None or self.cycles[number] is not None or not moved:
             return
-        if event.instruction.opcode == "copy" and spaces.intersection(FAST_SPACES.values()):
+        if is_between_memories(self.flow, event):
             return
-        demand = demand_of(self.work, event, spaces, moved)
+        demand = demand_of(self.work, event, spaces_of(self.flow, event), moved)
         is_elsewhere = event.flight is not None and event.flight.is_elsewhere
         if not is_elsewhere or demand.host_bytes:
             self.prices[slot] = self.pricing(demand)
-
-    def _spaces(self, event: Event) -> set[int]:
-        """The memories that the event reads and writes."""
-        written = {memory_space(self.flow.values[value].shape) for value in event.writes}
-        return {space for _, _, space in event.reads} | written
 
     def _costs(self, number: int, slow_bytes: list[int]) -> Costs:
         """Costs of one execution; without cycles at least one cycle's time."""
@@ -284,7 +279,7 @@ class _Builder:
         What moves between the host and the chip moves by HBM. A value that `send` or `recv` hands
         to the host is never in fast memory (`IsValueAllowedInAlternateMemory`).
         """
-        is_of_host = HOST_SPACE in self._spaces(event)
+        is_of_host = HOST_SPACE in spaces_of(self.flow, event)
         if event.instruction.is_host_transfer:
             for access in accesses:
                 value = self.values[access.value]
@@ -351,6 +346,18 @@ class _Builder:
             replace(value, group=numbers.setdefault(place, len(numbers)))
             for value, place in zip(self.values, places, strict=True)
         ]
+
+
+def spaces_of(flow: Flow, event: Event) -> set[int]:
+    """The memories that an event reads and writes."""
+    written = {memory_space(flow.values[value].shape) for value in event.writes}
+    return {space for _, _, space in event.reads} | written
+
+
+def is_between_memories(flow: Flow, event: Event) -> bool:
+    """Whether the event copies from or to the fast memory: the compiler states no cycles then."""
+    is_copy = event.instruction.opcode == "copy"
+    return is_copy and not spaces_of(flow, event).isdisjoint(FAST_SPACES.values())
 
 
 def _with_clear_flights(program: Program) -> Program:
