@@ -7,6 +7,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
+from engine.game.move_list import moves
+from engine.plan.io import plan_from_json
+from engine.plan.simulate import simulate
+from engine.program.library import load_sample
 from tests.browser import pages
 from tests.browser.pages import (
     STEP_BYTES,
@@ -18,6 +22,9 @@ from tests.browser.pages import (
     eventually,
     wait_for_map,
 )
+from ui.components.memory_map.board import saved_before
+from ui.components.memory_map.plan_actions import actions_of
+from ui.components.units import time_text
 from ui.screenshots import open_page
 
 pytestmark = pytest.mark.browser
@@ -102,6 +109,31 @@ def test_zoom_and_pan_send_nothing(opened: tuple[Page, Traffic]) -> None:
     assert eventually(lambda: window(page) == whole)
     traffic.settle()
     assert traffic.sent == 0
+
+
+def test_the_curve_rises_to_what_the_plan_saves_where_instructions_have_floors(
+    browser: Browser, server: str
+) -> None:
+    program = load_sample("dlrm-v5e-b12288")
+    plan = plan_from_json(program.provenance["xla_plan"], "provenance.xla_plan")
+    every = moves(program)
+    actions = actions_of(program, plan, every)
+    saved = saved_before(program, every, actions, simulate(program, plan))
+    query = "program=dlrm-v5e-b12288&plan=xla_compiled"
+    page = open_page(browser, server, "play", "light", query)
+    wait_for_map(page)
+    page.keyboard.press("f")
+    box = page.locator("canvas.top").bounding_box()
+    assert box
+    corner = (
+        "e => { const { axes } = e.getRootNode().view; return [axes.xOf(%d), axes.curve.top]; }"
+    )
+    x, y = page.locator(".map").evaluate(corner % (program.num_slots - 1))
+    page.mouse.move(box["x"] + x + 1, box["y"] + y + 5)
+    row = page.locator(".card tr", has_text="this line has saved")
+    told = time_text(saved[-2]).replace("\N{NO-BREAK SPACE}", " ")
+    assert row.inner_text().endswith(told)
+    page.close()
 
 
 def test_an_area_is_selected_by_hand_and_by_keys_and_copied(

@@ -137,8 +137,8 @@ def test_a_term_explains_itself_to_the_keyboard(page: Page) -> None:
 
 
 def test_the_next_move_that_matters(page: Page) -> None:
-    stakes = "e => e.getRootNode().view.plan.move_saving[e.getRootNode().view.state.move]"
-    total = "e => e.getRootNode().view.plan.move_saving.reduce((sum, s) => sum + s, 0)"
+    stakes = "e => e.getRootNode().view.plan.move_worth[e.getRootNode().view.state.move]"
+    total = "e => e.getRootNode().view.plan.move_worth.reduce((sum, s) => sum + s, 0)"
     all_s = page.locator(".map").evaluate(total)
     for key, way in (("j", 1), ("j", 1), ("k", -1)):
         before = number(page, "move")

@@ -28,6 +28,7 @@ function plan() {
       slot_fast: new Float64Array(10).fill(1e-6),
       slot_slow: Float64Array.of(0, 0, 0, 0, 2e-6, 0, 0, 0, 0, 0),
       slot_stall: Float64Array.of(0, 0, 0, 0, 0, 3e-6, 0, 0, 0, 0),
+      slot_spare: new Float64Array(10).fill(Infinity),
       group_value: Uint32Array.of(0, 1, 2),
       group_bytes: Float64Array.of(4096, 2048, 1024),
       group_granules: Uint32Array.of(4, 2, 1),
@@ -57,6 +58,23 @@ test("what reaches into an area is in it, with what it saves there", () => {
       ['b, "the second"', 1, 4e-6, 6, "two", "two"],
     ],
   );
+});
+
+test("uses of one instruction with a floor save together what it leaves, as on the curve", () => {
+  const floored = plan();
+  floored.move_time = Int32Array.of(0, 2, 3, 3, 7);
+  floored.move_action = Uint8Array.of(1, 1, 0, 0, 1);
+  floored.move_group = Int32Array.of(0, 0, 0, 1, 0);
+  floored.slot_spare[3] = 5e-6;
+  const rows = rowsIn(floored, { start: 3, end: 4, low: 0, high: 16 });
+  assert.deepEqual(
+    rows.map((row) => [row.group, row.uses]),
+    [
+      [0, 1],
+      [1, 1],
+    ],
+  );
+  assert.ok(Math.abs(sumOf(rows).saved - 5e-6) < 1e-12);
 });
 
 test("a border that only touches an area does not lie in it", () => {

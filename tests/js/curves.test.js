@@ -8,8 +8,8 @@ const MAP = "components/memory_map/";
 const HEAD = "const LEFT = 10, RIGHT = 5;";
 const { spanOf, pointsOf, curvesOf } = declared(
   ["spanOf", "pointsOf", "curvesOf"],
-  ["components/words.js", `${MAP}curve.js`],
-  HEAD,
+  ["components/words.js", `${MAP}plan.js`, `${MAP}curve.js`],
+  `${HEAD} const TABLES = {};`,
 );
 const { columnsOf } = declared(["columnsOf"], [`${MAP}strip.js`], HEAD);
 const TREE = "search/tree/";
@@ -58,6 +58,7 @@ test("the lead over another plan is one curve, from the start to what is decided
     move_time: [0, 1],
     move_action: [0, 2],
     move_saving: [4, 1],
+    slot_spare: [Infinity, Infinity],
     slot_stall: [1, 0],
     rival: "xla",
     rival_saved: [0, 1, 2],

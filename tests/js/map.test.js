@@ -11,7 +11,7 @@ const { ticksOf, kept } = declared(["ticksOf", "kept"], [`${MAP}axes.js`]);
 const colours = declared(["heatOf", "rangeOf", "logShare", "HEAT"], [`${MAP}colours.js`]);
 const WORDS = "components/words.js";
 const { Listing } = declared(["Listing"], [WORDS, `${MAP}listing.js`], "const NONE = -1, UNDECIDED = 5;");
-const { savedBefore } = declared(["savedBefore"], [WORDS, `${MAP}curve.js`]);
+const { savedBefore } = declared(["savedBefore"], [WORDS, `${MAP}plan.js`, `${MAP}curve.js`], "const TABLES = {};");
 const { actionOf } = declared(["actionOf"], [`${MAP}keys.js`], "class MapView {}");
 
 // Two groups of 4 and 2 granules: the first stays in slots 0 to 2, the second in slot 2.
@@ -20,6 +20,7 @@ function plan() {
     slot_fast: Float64Array.of(1, 1, 1),
     slot_slow: Float64Array.of(0, 2, 0),
     slot_stall: Float64Array.of(0, 0, 3),
+    slot_spare: new Float64Array(3).fill(Infinity),
     slot_reserved: Uint32Array.of(1, 1, 1),
     slot_begin: Float64Array.of(0, 1, 4, 8),
     slot_used: Uint32Array.of(5, 5, 7),
@@ -28,6 +29,7 @@ function plan() {
     move_group: Int32Array.of(0, 1, 0, 1),
     move_action: Uint8Array.of(1, 2, 1, 0),
     move_saving: Float64Array.of(5, 6, 7, 8),
+    move_worth: Float64Array.of(5, 6, 7, 8),
     stay_group: Int32Array.of(0, 1),
     stay_offset: Int32Array.of(1, 5),
     stay_start: Int32Array.of(0, 2),
@@ -66,13 +68,13 @@ test("slots and groups name moves", () => {
 
 test("the next move that matters skips those with little at stake", () => {
   const some = plan();
-  some.move_saving = Float64Array.of(5, 0, 0.001, 8);
+  some.move_worth = Float64Array.of(5, 0, 0.001, 8);
   assert.deepEqual(
     [some.mattering(0, 1), some.mattering(3, 1), some.mattering(3, -1), some.mattering(0, -1)],
     [3, 3, 0, 0],
   );
   some.least = undefined;
-  some.move_saving = new Float64Array(4);
+  some.move_worth = new Float64Array(4);
   assert.equal(some.mattering(1, 1), 1, "nothing is at stake anywhere");
 });
 
@@ -109,6 +111,19 @@ test("a draft changes its rows and leaves the plan that it is about", () => {
 
 test("the curve says what is saved before each move, stalls taken off", () => {
   assert.deepEqual([...savedBefore(plan())], [0, 5, 2, 9, 14 - 3 + 6 - 2 + 2]);
+});
+
+test("the curve saves no more at an instruction than its floor leaves", () => {
+  const saved = (spare, ...savings) => {
+    const floored = plan();
+    floored.move_saving = Float64Array.of(0, 0, ...savings);
+    floored.slot_spare[2] = spare;
+    floored.slot_stall.fill(0);
+    return [...savedBefore(floored)];
+  };
+  assert.deepEqual(saved(5, 4, 4), [0, 0, 0, 4, 5]);
+  // What is slower in fast memory loses only what goes beyond the floor, and leaves more to save.
+  assert.deepEqual(saved(-1, -3, 9), [0, 0, 0, -2, 0]);
 });
 
 test("at the other end a use is as fast, and nothing undecided is", () => {

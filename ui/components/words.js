@@ -82,7 +82,7 @@ function moveSentence(plan, move) {
   const tensor = `${plan.value_names[plan.move_value[move]]} · ${sizeText(plan.group_bytes[plan.move_group[move]])}`;
   const verb =
     flags & SINK ? "needs in slow memory" : flags & READS ? (flags & WRITES ? "updates" : "reads") : "writes";
-  const stake = plan.move_saving[move];
+  const stake = plan.move_worth[move];
   const mark = unobservedText(stake, plan.move_more[move]);
   const worth = stake < 0 ? `${timeText(-stake)} longer if fast` : `${timeText(stake)} at stake${mark}`;
   const saved = flags & SINK ? "" : ` · ${worth}`;

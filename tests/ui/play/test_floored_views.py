@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from engine.analysis.attribution import attribute, breakdown, slow_costs
@@ -60,6 +62,8 @@ def test_the_maps_show_the_floor_as_compute(plan: Plan) -> None:
     assert columns["group_saving"].tolist() == [SPARE_S + LARGE_S, SPARE_S]
     _, panels = unpack(sheet(PROGRAM, [Panel("a", "", "a", plan, run)], "title"))
     assert (panels["slot_fast"] + panels["p0_slot_slow"]).sum() == pytest.approx(run.compute_s)
+    assert columns["slot_spare"].tolist() == [SPARE_S, math.inf]
+    assert columns["move_worth"].tolist() == [SPARE_S, SPARE_S, LARGE_S]
     saved = saved_before(PROGRAM, every, actions_of(PROGRAM, plan, every), run)
     assert saved[-1] == pytest.approx(PROGRAM.all_slow_s - run.latency_s)
 

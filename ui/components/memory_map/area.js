@@ -26,7 +26,8 @@ const CSV_COLUMNS = [
 // The stays that reach into an area, each with its uses from fast memory in the area's slots and the
 // seconds that they save.
 function rowsIn(plan, { start, end, low, high }) {
-  const served = new Map();
+  const served = new Map(),
+    savings = savingsOf(plan);
   for (let m = plan.moveAt(start); m < plan.numMoves && plan.move_time[m] < end; m++) {
     if (plan.move_time[m] < start || !isFast(plan.move_action[m]) || plan.move_flags[m] & SINK) continue;
     const group = plan.move_group[m];
@@ -55,7 +56,7 @@ function rowsIn(plan, { start, end, low, high }) {
       start: from,
       end: to,
       uses: moves.length,
-      saved: moves.reduce((sum, m) => sum + plan.move_saving[m], 0),
+      saved: moves.reduce((sum, m) => sum + savings[m], 0),
       covers: (Math.min(to, end) - Math.max(from, start)) * (Math.min(top, high) - Math.max(bottom, low)),
     });
   }

@@ -131,14 +131,20 @@ def board(
 
 
 def _slot_columns(program: Program, plan: Plan, simulation: Simulation) -> dict[str, Column]:
+    """`slot_spare`: the most seconds that moves save there together, infinite without a floor."""
     instructions = program.instructions
     opcodes = {code: i for i, code in enumerate(sorted({i.opcode for i in instructions}))}
     timeline = simulation.timeline
     fast = np.array(program.least_s, dtype=float)
+    spare = [
+        slow_s(program, time) - instruction.floor_s if has_floor(program, time) else math.inf
+        for time, instruction in enumerate(instructions)
+    ]
     return {
         "slot_fast": fast.astype("f4"),
         "slot_slow": np.maximum(timeline.duration_s - fast, 0).astype("f4"),
         "slot_stall": stall_before_s(simulation),
+        "slot_spare": np.array(spare, "f8"),
         "slot_begin": slot_begin(simulation).astype("f8"),
         "slot_used": used_granules(program, plan.stays).astype("u4"),
         "slot_reserved": reserved_granules(program).astype("u4"),
@@ -246,12 +252,19 @@ def _holds(stay: Stay, copy: Copy) -> bool:
 def _move_columns(
     program: Program, moves: Sequence[Move], actions: Sequence[int]
 ) -> dict[str, Column]:
-    """`move_more`: seconds that a move may save beyond `move_saving`, not shown by any compile."""
-    more = [0.0 if m.is_sink else more_s(program, program.touches[m.touch]) for m in moves]
+    """What moves save, in seconds.
+
+    `move_saving`: before any floor. `move_worth`: at most, if all others of the instruction are
+    slow. `move_more`: beyond `move_worth`, not shown by any compile.
+    """
+    touches = [None if m.is_sink else program.touches[m.touch] for m in moves]
+    worth = [0.0 if touch is None else worth_s(program, touch) for touch in touches]
+    more = [0.0 if touch is None else more_s(program, touch) for touch in touches]
     return {
         **move_columns(moves),
         "move_value": np.array([_value(program, m) for m in moves], "i4"),
         "move_saving": np.array([m.saving_s for m in moves], "f8"),
+        "move_worth": np.array(worth, "f8"),
         "move_more": np.array(more, "f8"),
         "move_action": np.array(actions, "u1"),
     }

@@ -3,7 +3,8 @@
 // `[M + 1]`: what the plan on the map has saved before each move and at the end, stalls taken off.
 function savedBefore(plan) {
   if (plan.curveCache) return plan.curveCache;
-  const saved = new Float64Array(plan.numMoves + 1);
+  const saved = new Float64Array(plan.numMoves + 1),
+    savings = savingsOf(plan);
   let sum = 0,
     waited = 0,
     slot = 0;
@@ -13,7 +14,7 @@ function savedBefore(plan) {
   for (let m = 0; m < plan.numMoves; m++) {
     wait(plan.move_time[m]);
     saved[m] = sum - waited;
-    if (isFast(plan.move_action[m])) sum += plan.move_saving[m];
+    sum += savings[m];
   }
   wait(plan.numSlots - 1);
   saved[plan.numMoves] = sum - waited;

@@ -69,9 +69,9 @@ class Listing {
     const place = isFast(action) ? "fast" : action === UNDECIDED ? "open" : "slow";
     const name = plan.value_names[value],
       shape = plan.value_shapes[value];
-    const [saving, more] = move === NONE ? [0, 0] : [plan.move_saving[move], plan.move_more[move]];
+    const [worth, more] = move === NONE ? [0, 0] : [plan.move_worth[move], plan.move_more[move]];
     const mark = plan.isMuch(more) ? "<sup>?</sup>" : "";
-    const saves = more > 0 ? `; saves ${timeText(saving)}${unobservedText(saving, more)}` : "";
+    const saves = more > 0 ? `; saves ${timeText(worth)}${unobservedText(worth, more)}` : "";
     const title = `${name} ${shape}, ${sizeText(plan.group_bytes[group])}: ${PLACES[place]}${saves}`;
     return (
       `<button class="chip ${place}${group === state.selected ? " selected" : ""}" data-group="${group}" title="${escapeText(title)}" tabindex="-1">` +

@@ -7,6 +7,27 @@ const NONE = -1,
 
 // TABLES (schema.py): of each table that a variation changes, its columns, each with its unit.
 
+// What a saving makes an instruction shorter that is `spare` above its floor, as engine/program/floors.py.
+function aboveFloor(saving, spare) {
+  if (saving >= 0) return Math.max(Math.min(saving, spare), 0);
+  return saving - Math.max(saving - spare, 0) + Math.max(-spare, 0);
+}
+
+// `[M]`: seconds that each move of this line saves, at an instruction with a floor what those before it left.
+function savingsOf(plan) {
+  const savings = new Float64Array(plan.numMoves);
+  for (let m = 0, slot = NONE, spare = 0; m < plan.numMoves; m++) {
+    if (plan.move_time[m] !== slot) {
+      slot = plan.move_time[m];
+      spare = plan.slot_spare[slot];
+    }
+    if (!isFast(plan.move_action[m])) continue;
+    savings[m] = aboveFloor(plan.move_saving[m], spare);
+    spare -= plan.move_saving[m];
+  }
+  return savings;
+}
+
 class PlanData {
   constructor(header, columns) {
     Object.assign(this, header, columns);
@@ -144,14 +165,14 @@ class PlanData {
 
   // Whether seconds are at least a thousandth of all at stake.
   isMuch(seconds) {
-    this.least ??= this.move_saving.reduce((sum, saving) => sum + saving, 0) / 1000;
+    this.least ??= this.move_worth.reduce((sum, worth) => sum + worth, 0) / 1000;
     return this.least > 0 && seconds >= this.least;
   }
 
   // The next move that matters: slow memory costs there much of what is at stake.
   mattering(move, step) {
     for (let m = move + step; m >= 0 && m < this.numMoves; m += step) {
-      if (this.isMuch(this.move_saving[m])) return m;
+      if (this.isMuch(this.move_worth[m])) return m;
     }
     return move;
   }
