@@ -116,18 +116,34 @@ def json_of(text: str | bytes) -> Any:
     too deep.
 
     Whole numbers that no float can hold are refused: sums and comparisons with them raise. So are
-    NaN and infinities, which are no JSON, two entries of one name, and more than `MAX_JSON` bytes:
-    in memory they may take 25 times as many.
+    NaN and infinities, which are no JSON, two entries of one name, half a surrogate pair, which no
+    UTF-8 can hold, and more than `MAX_JSON` bytes: in memory they may take 25 times as many.
     """
     if len(text) > MAX_JSON:
         raise ValueError(f"more than {MAX_JSON >> 20} MiB")
-    return json.loads(
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text))
+    body = json.loads(
         text,
         parse_int=_whole,
         parse_float=_finite,
         parse_constant=_refuse_constant,
         object_pairs_hook=_object,
     )
+    if _MAY_BE_HALF.search(text):
+        _refuse_halves(body)
+    return body
+
+
+_MAY_BE_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
+
+
+def _refuse_halves(body: Any) -> None:
+    try:
+        json.dumps(body, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])[1:-1]
+        raise ValueError(f"{half} is half a character") from error
 
 
 def json_text(body: Any, where: str, **layout: Any) -> str:

@@ -21,6 +21,7 @@ import pytest
 from engine.errors import ProgramFormatError, UsageError
 from engine.files import (
     is_file,
+    json_of,
     json_text,
     read_bytes,
     read_json,
@@ -295,6 +296,25 @@ def test_json_that_says_two_things_or_too_much_is_refused(
     path.write_text(text)
     with pytest.raises(ProgramFormatError, match=re.escape(problem)):
         read_json(path)
+
+
+@pytest.mark.parametrize(
+    "data", [rb'{"name": "a\ud800"}', rb'["\udc00\uD800"]', rb'{"\uDFFF": 1}', b'["\xed\xa0\x80"]']
+)
+def test_half_a_character_is_refused_which_no_page_could_show(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "notes.json"
+    path.write_bytes(data)
+    with pytest.raises(ProgramFormatError, match=r"notes.json: not JSON \(") as caught:
+        read_json(path)
+    str(caught.value).encode()
+    with pytest.raises(ValueError, match="is half a character"):
+        json_of(data.decode(errors="surrogatepass"))
+
+
+def test_a_whole_character_may_be_written_as_two_halves(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    path.write_bytes(rb'["\ud83d\ude00", "\\ud800", "\u00e9"]')
+    assert read_json(path) == ["\U0001f600", r"\ud800", "\xe9"]
 
 
 def test_what_no_file_can_be_called_is_none(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from engine.errors import ProgramFormatError, UsageError
+from engine.files import spelt_out
 from engine.program.io import content_hash
 from engine.program.model import TOP_LEVEL, Program, branch_of
 from engine.program.validate import validate
@@ -83,7 +84,8 @@ def given_counts(program: Program) -> Counts:
             {name: [float(s) for s in n] for name, n in known.items() if isinstance(n, list)},
         )
     except (AttributeError, ArithmeticError, TypeError, ValueError, UsageError) as error:
-        raise ProgramFormatError(f"{program.name}: its record of trip counts is damaged") from error
+        name = spelt_out(program.name)
+        raise ProgramFormatError(f"{name}: its record of trip counts is damaged") from error
 
 
 def multiplicities(regions: Sequence[_Region], counts: Counts) -> list[float]:

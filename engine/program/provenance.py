@@ -162,9 +162,14 @@ def offsets_of_compiled_plan(program: Program) -> str:
     return str(_notes(program).get("offsets", "XLA's own"))
 
 
+def is_repacked(program: Program) -> bool:
+    """Whether the program's compiled plan has other offsets than XLA's own."""
+    return "offsets" in _notes(program)
+
+
 def _notes(program: Program) -> Mapping[str, Any]:
     """What was noted when the plan was read; files may say anything here."""
-    plan = program.provenance["xla_plan"]
+    plan = program.provenance.get("xla_plan")
     notes = plan.get("notes") if isinstance(plan, Mapping) else None
     return notes if isinstance(notes, Mapping) else {}
 

@@ -7,6 +7,7 @@ import streamlit as st
 from engine.program.proof import gap
 from ui.components.html import facts_html
 from ui.components.map_svg import thumbnail
+from ui.components.markdown import plain
 from ui.model.programs.catalogue import facts, own_card_html
 from ui.session import caching, opening
 from ui.session.reading_view import unmeasured, warn_of_reading
@@ -19,16 +20,21 @@ _OF_DERIVED = ("Derived",)
 def show(session: Session) -> None:
     """Show a card for each program of the visitor's own; nothing without any."""
     samples = {entry.name for entry in caching.sample_index()}
-    for name in caching.own_programs().names(session.identity):
-        if name not in session.programs:
-            opening.take_up(session, name)
+    names = caching.own_programs().names(session.identity)
+    lost = [n for n in names if n not in session.programs and not opening.take_up(session, n)]
     own = [p for name, p in session.programs.items() if name not in samples]
-    if not own:
+    if not own and not lost:
         return
     st.subheader("Yours", anchor=False)
     for opened in reversed(own):
         with st.container(border=True, key=f"yours_{opened.identity}_{opened.name}"):
             _card(session, opened)
+    for name in lost:
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{plain(name)}** cannot be read any more. Bring its files again.")
+            if st.button("Remove", key=f"yours_remove_{name}"):
+                caching.own_programs().remove(session.identity, name)
+                st.rerun()
 
 
 def _card(session: Session, opened: OpenProgram) -> None:

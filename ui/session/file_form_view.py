@@ -61,8 +61,9 @@ def file_form() -> Brought | None:
         return None
     try:
         with st.spinner("Reading …"):
-            program = uploads.read([(f.name, f.getvalue()) for f in files], hardware)
+            read = uploads.read([(f.name, f.getvalue()) for f in files], hardware)
+            program, lost = uploads.sound(read)
     except EngineError as error:
         st.error(plain(error), icon=":material/error:")
         return None
-    return Brought(program, uploads.summary(program, [f.name for f in files]))
+    return Brought(program, uploads.summary(program, [f.name for f in files], lost))

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import EngineError
+from engine.files import json_of
 from engine.folders import temporary_folder
 from engine.program.io import content_hash, load, save
 from engine.program.model import Program
 from ui.jobs.store import age, forget_oldest
+from ui.model.programs.uploads import sound
 
 Summary = tuple[tuple[str, str], ...]
 _PROGRAM, _LISTING = "program.json.gz", "listing.json"
@@ -83,7 +85,8 @@ class OwnPrograms:
         if place is None:
             return None
         try:
-            return OwnProgram(name, load(place / _PROGRAM), summary)
+            program, _ = sound(load(place / _PROGRAM))
+            return OwnProgram(name, program, summary)
         except EngineError:
             return None
 
@@ -113,7 +116,7 @@ class OwnPrograms:
 def _listing(place: Path) -> tuple[str, Summary] | None:
     """Name and summary of the program in a folder; None if the folder is damaged."""
     try:
-        name, facts = json.loads((place / _LISTING).read_text())
+        name, facts = json_of((place / _LISTING).read_bytes())
         return str(name), tuple((str(label), str(text)) for label, text in facts)
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None

@@ -121,6 +121,28 @@ def test_a_teacher_gets_a_link() -> None:
     assert found == ClassSet("My class", tuple(LESSONS[:2])) and not missing
 
 
+HALF = ADA.text().replace("Ada", r"A\ud800")
+"""A file with half a character in it, which no page can show."""
+
+
+def test_a_file_that_no_page_can_show_is_named_beside_the_table_of_the_others() -> None:
+    at = open_view(_learn)
+    files = next(f for f in at.get("file_uploader") if "Students" in f.proto.label)
+    given = [("a.json", ADA.text()), ("bad.json", HALF)]
+    files.set_value([(name, text.encode(), "application/json") for name, text in given]).run()
+    assert not at.exception
+    assert [e.value.partition(":")[0] for e in at.error] == ["bad.json"]
+    assert list(at.dataframe[0].value["name"]) == ["Ada"]
+
+
+def test_such_a_text_that_a_browser_kept_earlier_is_passed_over() -> None:
+    at = open_view(_learn)
+    assert not at.session_state["explorer"].learning.take(HALF)
+    at.query_params.update(dict(parse_qsl(SET.query)))
+    at.run()
+    assert not at.exception
+
+
 def test_a_teacher_reads_what_a_position_is_about_the_easiest_first() -> None:
     at = open_view(_learn)
     offered = at.multiselect(key="class_positions").options

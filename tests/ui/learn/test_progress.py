@@ -164,6 +164,7 @@ def broken(**changes: object) -> str:
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
         ("[]", "not a progress file"),
+        (broken(name="A\ud800"), "not JSON"),
         (broken(version=9), "version 9, but 1 is read"),
         (broken(stars={"a": 4}), "stars, a: 4 is not 0 to 3"),
         (broken(stars={"a": True}), "stars, a: True is not"),

@@ -1,8 +1,11 @@
 """What a visitor is told of the files that were brought."""
 
+from dataclasses import replace
+
 import pytest
 
 from engine.compiler.reading.xla_plan import REPACKED
+from engine.program.provenance import FITTED
 from tests.program.hlo.modules import FIXTURES
 from tests.ui.network import residual_network
 from ui.model.programs import uploads
@@ -37,6 +40,23 @@ def test_one_dump_asks_for_another(names: tuple[str, ...]) -> None:
     assert "estimated from the bytes" in facts["Costs"]
     assert "second compile" in facts["Would help"]
     assert ("not in these files" in facts["XLA's plan"]) == (len(names) == 1)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        {"costs": FITTED, "fit_error": "x"},
+        {"costs": FITTED},
+        {"slow": [1], "fast": {}},
+        {"fast": "p.json"},
+        {"xla_plan": [1]},
+        {"xla_plan": {"notes": []}},
+        {"xla_plan": {"notes": {"left_out_saving_share": "x"}}},
+    ],
+)
+def test_a_provenance_may_say_anything(origin: dict[str, object]) -> None:
+    facts = dict(uploads.summary(replace(residual_network(), provenance=origin), ["p.json"]))
+    assert facts["Files"] == "p.json", "no dump"
 
 
 def test_what_was_left_out_of_the_plan_is_counted() -> None:

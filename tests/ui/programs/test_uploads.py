@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.compiler.reading.xla_plan import REPACKED
 from engine.errors import EngineError
 from engine.plan.check import check
-from engine.plan.io import plan_from_json
+from engine.plan.io import plan_from_json, plan_to_json
+from engine.program.counts import COUNTS
 from engine.program.io import content_hash, to_json
+from engine.program.model import Program
+from engine.solvers import solve
 from tests.program.hlo.modules import FIXTURES
 from tests.ui.network import residual_network
 from ui.model.programs import uploads
@@ -29,6 +34,42 @@ BODY = json.dumps(to_json(residual_network())).encode()
 def test_a_program_file(name: str, data: bytes) -> None:
     program = uploads.read([(name, data)], "tpu-v5e")
     assert content_hash(program) == content_hash(residual_network())
+
+
+def greedy_plan() -> dict[str, Any]:
+    return plan_to_json(solve("greedy", residual_network()))
+
+
+def with_plan(**changes: Any) -> Program:
+    return replace(residual_network(), provenance={"xla_plan": {**greedy_plan(), **changes}})
+
+
+def test_a_plan_that_is_one_of_the_program_stays_with_it() -> None:
+    whole = with_plan()
+    assert uploads.sound(whole) == (whole, "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"is_fast": [True]}, "unknown-access"),
+        ({"stays": {"group": [9999], "offset": [0], "start": [0], "end": [1]}}, "unknown-access"),
+        ({"program_hash": "0" * 16}, "wrong-program"),
+        ({"notes": []}, "cannot be read"),
+        ({"format": 1}, "cannot be read"),
+    ],
+)
+def test_a_plan_that_is_none_of_the_program_is_left_out(changes: dict[str, Any], why: str) -> None:
+    program, told = uploads.sound(with_plan(**changes))
+    assert "xla_plan" not in program.provenance
+    assert content_hash(program) == content_hash(residual_network())
+    assert why in told and "\n" not in told
+    assert dict(uploads.summary(program, ["p.json"], told))["XLA's plan"] == told
+
+
+def test_a_program_whose_record_of_counts_is_damaged_is_refused() -> None:
+    with pytest.raises(EngineError, match="trip counts"):
+        uploads.sound(replace(residual_network(), provenance={COUNTS: {"while": "x"}}))
 
 
 def test_a_minimalloc_table_takes_its_capacity_from_its_name() -> None:

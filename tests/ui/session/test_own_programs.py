@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.plan.io import plan_to_json
 from engine.program import library
-from engine.program.io import content_hash
+from engine.program.io import content_hash, to_json
 from engine.program.model import Program
+from engine.solvers import solve
 from tests.ui.apps import open_view, session_of
 from tests.ui.network import residual_network
 from ui.jobs.protocol import STOPPED
@@ -95,6 +98,59 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OwnPrograms:
     monkeypatch.setattr(caching, "own_programs", lambda: store)
     monkeypatch.setattr(state, "visitor_of", lambda cookie: "v")
     return store
+
+
+def with_origin(**origin: object) -> Program:
+    return replace(residual_network(), name="odd", provenance=origin)
+
+
+def plan_of_nothing() -> dict[str, object]:
+    """XLA's plan as a file may have it: of a group that does not exist."""
+    plan = plan_to_json(solve("greedy", residual_network()))
+    stays = {"group": [9999], "offset": [0], "start": [0], "end": [1]}
+    return {**plan, "stays": stays}
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        {"xla_plan": plan_of_nothing},
+        {"kind": "what-if"},
+        {"costs": "fitted", "fit_error": "x", "slow": [1], "fast": "x"},
+        {"counts": {"while": "x"}},
+    ],
+)
+def test_no_file_leaves_its_visitor_with_a_broken_page(
+    kept: OwnPrograms, origin: dict[str, object]
+) -> None:
+    origin = {key: value() if callable(value) else value for key, value in origin.items()}
+    at = open_view(_programs, program=SAMPLE)
+    data = json.dumps(to_json(with_origin(**origin))).encode()
+    at.get("file_uploader")[0].set_value(("p.json", data, "application/json")).run()
+    at.button(key="open_files").click().run()
+    assert not at.exception
+    assert kept.names("v") == ([] if at.error else ["odd"])
+    open_view(_programs, program=SAMPLE)
+
+
+@pytest.mark.parametrize("origin", [{"xla_plan": plan_of_nothing}, {"counts": 5}])
+def test_what_was_kept_before_it_was_looked_at_can_be_removed(
+    kept: OwnPrograms, origin: dict[str, object]
+) -> None:
+    origin = {key: value() if callable(value) else value for key, value in origin.items()}
+    kept.save("v", OwnProgram("odd", with_origin(**origin), SUMMARY))
+    at = open_view(_programs, program=SAMPLE)
+    at.button(key="yours_remove_odd").click().run()
+    assert not at.exception
+    assert kept.names("v") == [] and buttons(at) == []
+
+
+def test_a_name_that_no_page_can_show_is_not_listed(kept: OwnPrograms, tmp_path: Path) -> None:
+    brought(Session(identity="v"), residual_network())
+    (place,) = (tmp_path / "v").iterdir()
+    (place / "listing.json").write_text(r'["a\ud800", []]')
+    open_view(_programs, program=SAMPLE)
+    assert kept.names("v") == []
 
 
 def brought(session: Session, program: Program) -> None:

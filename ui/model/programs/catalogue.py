@@ -175,9 +175,9 @@ def facts(program: Program) -> list[tuple[str, str]]:
     if basis := observed(program):
         rows.append(("Observed", _basis_text(basis)))
     if program.provenance.get("kind") == KIND:
-        origin = program.provenance
-        text = f"from {origin['derived_from']} ({origin['original_hardware']}), not a compilation"
-        rows.append(("Derived", text))
+        source, chip = map(program.provenance.get, ("derived_from", "original_hardware"))
+        text = f"from {source or 'another program'!s:.200} ({chip or 'unknown hardware'!s:.80})"
+        rows.append(("Derived", f"{text}, not a compilation"))
     return rows
 
 

@@ -8,16 +8,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.errors import ProgramFormatError
-from engine.files import read_bytes
+from engine.errors import EngineError, ProgramFormatError
+from engine.files import read_bytes, spelt_out
 from engine.folders import temporary_folder
 from engine.hardware.presets import PRESETS
+from engine.plan.check import check
 from engine.plan.io import plan_from_json, plan_to_json
+from engine.program.counts import given_counts
 from engine.program.hlo.parse import MAX_TEXT_BYTES
 from engine.program.io import content_hash, load
 from engine.program.minimalloc import import_minimalloc
 from engine.program.model import Program
-from engine.program.provenance import CYCLES, FITTED, ROOFLINE
+from engine.program.provenance import (
+    CYCLES,
+    FITTED,
+    ROOFLINE,
+    has_compiled_plan,
+    is_repacked,
+    share_read,
+)
 from ui.components.units import share_text
 
 _SECOND = "The dump of a second compile, with other placements, from which savings can be fitted."
@@ -34,28 +43,38 @@ def chip_of(names: Sequence[str]) -> str | None:
     return known[0] if len(known) == 1 else None
 
 
-def summary(program: Program, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Facts of an import as (name, text); `names`: the files that were brought."""
+def summary(program: Program, names: Sequence[str], lost: str = "") -> tuple[tuple[str, str], ...]:
+    """Facts of an import as (name, text).
+
+    `names`: the files that were brought. `lost`: why XLA's plan is not with the program (`sound`).
+    """
     origin = program.provenance
     facts = [("Files", _files(origin, names)), ("Costs", _costs(origin))]
-    facts.append(("XLA's plan", _plan(origin.get("xla_plan"))))
-    help_text = _would_help(origin)
+    facts.append(("XLA's plan", lost or _plan(program)))
+    help_text = _would_help(program)
     return (*facts, ("Would help", help_text)) if help_text else tuple(facts)
 
 
 def _files(origin: Mapping[str, Any], names: Sequence[str]) -> str:
-    roles = {origin.get("slow"): "the dump"}
-    if "fast" in origin:
-        roles = {origin["slow"]: "all slow", origin["fast"]: "XLA's placements"}
-        roles |= {name: "addresses" for name in names if name not in roles}
+    slow, fast = origin.get("slow"), origin.get("fast")
+    roles: dict[str, str] = {}
+    if slow in names and fast in names:
+        roles = dict.fromkeys(names, "addresses")
+        roles |= {str(slow): "all slow", str(fast): "XLA's placements"}
+    elif slow in names:
+        roles = {str(slow): "the dump"}
     return ", ".join(f"{name} ({roles[name]})" if name in roles else name for name in names)
 
 
 def _costs(origin: Mapping[str, Any]) -> str:
     costs = origin.get("costs")
     if costs == FITTED:
-        error = abs(float(origin.get("fit_error", 0.0)))
-        return f"fitted to both dumps; the second one's total is met within {share_text(error)}"
+        error = origin.get("fit_error")
+        if not isinstance(error, int | float):
+            return "fitted to both dumps"
+        return (
+            f"fitted to both dumps; the second one's total is met within {share_text(abs(error))}"
+        )
     if costs == CYCLES:
         return "the compiler's cycles; what fast memory saves is estimated from the bytes"
     if costs == ROOFLINE:
@@ -63,25 +82,21 @@ def _costs(origin: Mapping[str, Any]) -> str:
     return "as the file says"
 
 
-def _plan(plan: Mapping[str, Any] | None) -> str:
-    if plan is None:
+def _plan(program: Program) -> str:
+    read = share_read(program)
+    if read is None:
         return "not in these files"
-    notes = plan.get("notes", {})
-    read = 1.0 - float(notes.get("left_out_saving_share", 0.0))
-    how = ", packed anew since its addresses are not known" if _is_repacked(plan) else ""
+    how = ", packed anew since its addresses are not known" if is_repacked(program) else ""
     return f"{share_text(read)} of its saving was read{how}"
 
 
-def _is_repacked(plan: Mapping[str, Any]) -> bool:
-    return "offsets" in plan.get("notes", {})
-
-
-def _would_help(origin: Mapping[str, Any]) -> str:
-    if origin.get("costs") == CYCLES:
+def _would_help(program: Program) -> str:
+    costs = program.provenance.get("costs")
+    if costs == CYCLES:
         return _SECOND
-    if origin.get("costs") == FITTED and _is_repacked(origin["xla_plan"]):
+    if costs == FITTED and is_repacked(program):
         return _BUFFERS
-    if origin.get("costs") == ROOFLINE:
+    if costs == ROOFLINE:
         return "A dump of the TPU compiler, which states the cycles of each instruction."
     return ""
 
@@ -120,6 +135,31 @@ def read(files: Sequence[Upload], hardware: str | None) -> Program:
         except ProgramFormatError as error:
             # The visitor knows the file by its name, not by where it was put.
             raise ProgramFormatError(str(error).replace(f"{folder}/", "")) from error
+
+
+def sound(program: Program) -> tuple[Program, str]:
+    """The program without a compiler's plan that is none of it, and why that was left out.
+
+    The text is empty where nothing was. Raises ProgramFormatError for a record of trip counts that
+    is damaged: a file's provenance may say anything.
+    """
+    given_counts(program)
+    problem = _plan_problem(program)
+    if not problem:
+        return program, ""
+    kept = {key: value for key, value in program.provenance.items() if key != "xla_plan"}
+    return replace(program, provenance=kept), f"left out: {spelt_out(problem)}"
+
+
+def _plan_problem(program: Program) -> str:
+    if not has_compiled_plan(program):
+        return ""
+    try:
+        plan = plan_from_json(program.provenance["xla_plan"], "provenance.xla_plan")
+    except EngineError as error:
+        return f"it cannot be read ({error!s:.200})"
+    violation = check(program, plan)
+    return f"it breaks {violation.rule}: {violation.message:.200}" if violation else ""
 
 
 def _write(folder: Path, name: str, data: bytes) -> Path:
