@@ -25,6 +25,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from engine.errors import ProgramFormatError
 from engine.hardware.presets import DEVICES, find_device
@@ -62,10 +63,15 @@ def name_of(original: str, wish: WhatIf) -> str:
     if wish.hardware is not None:
         parts.append(wish.hardware)
     if wish.fast_bytes is not None:
-        parts.append(f"{wish.fast_bytes / _MIB:.10g}MiB")
+        parts.append(f"{_digits(Decimal(wish.fast_bytes) / _MIB)}MiB")
     if wish.bandwidth is not None:
-        parts.append(f"{wish.bandwidth / _GIGA:.10g}GBps")
+        parts.append(f"{_digits(Decimal(f'{wish.bandwidth / _GIGA:.10g}'))}GBps")
     return "~".join(parts)
+
+
+def _digits(number: Decimal) -> str:
+    """A number as `_NUMBER` reads it: without an exponent, and no more decimals than needed."""
+    return f"{number:.12f}".rstrip("0").rstrip(".")
 
 
 def wish_of(name: str) -> tuple[str, WhatIf] | None:

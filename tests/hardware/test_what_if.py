@@ -136,6 +136,12 @@ def _of(program: Program, time: int) -> list:  # type: ignore[type-arg]
         WhatIf(fast_bytes=48 * MIB),
         WhatIf(bandwidth=1.5e12),
         WhatIf("tpu-v5p", MIB // 2, 819e9),
+        WhatIf(fast_bytes=1),
+        WhatIf(fast_bytes=2**40 - 1),
+        WhatIf(fast_bytes=2 * 10**12 + 1),
+        WhatIf(bandwidth=1e5),
+        WhatIf(bandwidth=2e15),
+        WhatIf(bandwidth=123_456.7e9),
     ],
 )
 def test_the_name_says_what_was_wished(wish: WhatIf) -> None:

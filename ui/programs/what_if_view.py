@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.errors import EngineError
 from engine.hardware.presets import PRESETS
-from engine.hardware.what_if import WhatIf, wish_of
+from engine.hardware.what_if import KIND, WhatIf, wish_of
 from engine.program.model import Program
 from ui.components.markdown import plain
 from ui.model.programs import uploads
@@ -38,7 +38,8 @@ def what_if_form(session: Session) -> None:
 
 def _origin(session: Session) -> tuple[Program, WhatIf]:
     """The captured or brought program behind the one in use, and what is changed of it so far."""
-    derived = wish_of(session.program_name)
+    is_derived = session.open.program.provenance.get("kind") == KIND
+    derived = wish_of(session.program_name) if is_derived else None
     if derived is None:
         return session.open.program, WhatIf()
     name, wish = derived
@@ -50,29 +51,46 @@ def _origin(session: Session) -> tuple[Program, WhatIf]:
 
 def _fields(original: Program, wish: WhatIf) -> WhatIf:
     names = [_AS_IT_IS, *uploads.hardware_names()]
-    chosen = st.selectbox("Chip", names, names.index(wish.hardware) if wish.hardware else 0)
+    chip = wish.hardware if wish.hardware in names else _AS_IT_IS
+    chosen = st.selectbox("Chip", names, names.index(chip))
     hardware = original.hardware if chosen == _AS_IT_IS else PRESETS[chosen]
     size, speed = st.columns(2)
-    mib = size.number_input(
-        "Fast memory, MiB",
-        min_value=original.hardware.alignment / _MIB,
-        max_value=float(2**16),
-        value=None if wish.fast_bytes is None else wish.fast_bytes / _MIB,
-        placeholder=f"{hardware.fast_bytes / _MIB:,.6g}",
-        format="%.6g",
-    )
-    gigabytes = speed.number_input(
-        "Bandwidth, GB/s",
-        min_value=0.001,
-        max_value=1e6,
-        value=None if wish.bandwidth is None else wish.bandwidth / 1e9,
-        placeholder=f"{hardware.bandwidth / 1e9:,.6g}",
-        format="%.6g",
-    )
+    with size:
+        mib = _number(
+            "Fast memory, MiB",
+            (original.hardware.alignment / _MIB, float(2**16)),
+            None if wish.fast_bytes is None else wish.fast_bytes / _MIB,
+            hardware.fast_bytes / _MIB,
+        )
+    with speed:
+        gigabytes = _number(
+            "Bandwidth, GB/s",
+            (0.001, 1e6),
+            None if wish.bandwidth is None else wish.bandwidth / 1e9,
+            hardware.bandwidth / 1e9,
+        )
     return WhatIf(
         hardware=None if chosen == _AS_IT_IS else chosen,
         fast_bytes=None if mib is None else round(mib * _MIB),
         bandwidth=None if gigabytes is None else gigabytes * 1e9,
+    )
+
+
+def _number(
+    label: str, limits: tuple[float, float], value: float | None, usual: float
+) -> float | None:
+    """A field for a number within `limits`, or as far beyond as the `value` of a link already is.
+
+    `usual`: what holds where it is left empty.
+    """
+    known = limits if value is None else (*limits, value)
+    return st.number_input(
+        label,
+        min_value=min(known),
+        max_value=max(known),
+        value=value,
+        placeholder=f"{usual:,.6g}",
+        format="%.6g",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -15,7 +16,7 @@ from engine.program.io import to_json
 from engine.solvers import Budget, solve
 from engine.workflows.compare import applicable
 from tests.program.hlo.modules import FIXTURES
-from tests.ui.apps import open_view
+from tests.ui.apps import open_view, session_of
 from tests.ui.network import residual_network
 from ui.session import caching, opening
 
@@ -136,6 +137,39 @@ def test_an_impossible_what_if_is_refused_in_the_form() -> None:
     assert not at.exception
     assert "scratch" in at.error[0].value
     assert at.session_state["explorer"].program_name == "resnet50-v5e-b64"
+
+
+@pytest.mark.parametrize("wish", ["65537MiB", "2000000GBps", "0.0001GBps", "0.0001MiB"])
+def test_what_the_game_takes_for_hardware_the_form_can_show(wish: str) -> None:
+    at = opened(program=f"teach-prefetch~{wish}")
+    given = [n.value for n in at.number_input]
+    hardware = session_of(at).open.program.hardware
+    if wish.endswith("MiB"):
+        assert given == [hardware.fast_bytes / 2**20, None]
+    else:
+        assert given == [None, hardware.bandwidth / 1e9]
+
+
+@pytest.mark.parametrize("origin", [{}, {"kind": "what-if"}])
+def test_a_brought_program_may_be_called_as_a_what_if_on_a_chip_that_is_none(
+    origin: dict[str, str],
+) -> None:
+    at = opened(program=TEACHING)
+    brought = replace(residual_network(), name=f"{TEACHING}~gpu", provenance=origin)
+    opening.add_program(session_of(at), brought.name, brought)
+    at.run()
+    assert not at.exception
+    assert [box.value for box in at.selectbox if box.label == "Chip"] == ["as captured"]
+
+
+def test_a_brought_program_whose_name_looks_like_a_what_if_is_changed_itself() -> None:
+    brought = replace(residual_network(), name=f"{TEACHING}~0.5MiB")
+    at = opened(program=TEACHING)
+    opening.add_program(session_of(at), brought.name, brought)
+    at.run()
+    (speed,) = (n for n in at.number_input if n.label.startswith("Bandwidth"))
+    assert speed.placeholder == f"{brought.hardware.bandwidth / 1e9:,.6g}"
+    assert [n.value for n in at.number_input] == [None, None]
 
 
 def test_an_empty_what_if_asks_for_a_change() -> None:
