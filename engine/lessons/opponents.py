@@ -232,17 +232,20 @@ class Opponent:
 
 
 def opponents(
-    program: Program, compiled: Plan | None, bound_s: float | None, best_s: float | None
+    program: Program,
+    compiled: Plan | None,
+    bound_s: float | None,
+    best_s: float | None,
+    rules: Rules = _RULES,
 ) -> tuple[Opponent, ...]:
     """The opponents that apply, the weakest first. `compiled`: XLA's own plan.
 
     `best_s`: the best latency known. It is left out if greedy or XLA's plan already comes within
-    `NEARLY` of it.
+    `NEARLY` of it. `rules`: those of the board, under which chance and greedy play too.
     """
-    ladder = [
-        Opponent(CHANCE, _latency_s(program, _dice)),
-        Opponent(GREEDY, _latency_s(program, best_action)),
-    ]
+    dice, greedy = ReferenceGame(program, rules), ReferenceGame(program, rules)
+    finish(dice, _dice)
+    ladder = [Opponent(CHANCE, greedy_end_s(dice)), Opponent(GREEDY, greedy_end_s(greedy))]
     if compiled is not None:
         ladder.append(Opponent(COMPILER, simulate(program, compiled).latency_s))
     strongest_s = min(o.limit_s for o in ladder[1:])
@@ -259,12 +262,6 @@ def opponents(
 def _dice(game: ReferenceGame) -> int:
     """Any legal action, all equally likely; the same ones again in the same position."""
     return random.Random(game.move_index).choice(game.legal_actions())
-
-
-def _latency_s(program: Program, choose: Continuation) -> float:
-    game = ReferenceGame(program)
-    finish(game, choose)
-    return simulate(program, game.plan("opponent")).latency_s
 
 
 def weighty_moves(program: Program, rules: Rules, most: int) -> frozenset[int]:

@@ -9,9 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.game.moves import ACTION_NAMES
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import immediate_reward
 from engine.lessons import positions
-from engine.lessons.opponents import greedy_end_s
+from engine.lessons.opponents import CHANCE, COMPILER, GREEDY, greedy_end_s
 from engine.lessons.positions import read_positions
 from engine.lessons.score import Sheet
 from engine.program import library
@@ -306,6 +307,28 @@ def test_without_positions_greedy_judges() -> None:
     match = match_of(library.load_sample(NAME), entry, None)
     game = match.attempt(EVERY).points[0].game
     assert len(match.judged(game, EVERY)) > 1
+
+
+OTHER_RULES = ("mlpae-v5p-b4096-train-flags", "lstm-v5e-b64-train", "resnet50-v5e-b64")
+"""Programs whose strong game has another place rule, so that greedy plays otherwise there."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(entry.name, marks=() if entry.name in OTHER_RULES else pytest.mark.nightly)
+        for entry in (*library.index(), *library.large(), *library.real())
+    ],
+)
+def test_greedy_left_alone_beats_neither_itself_nor_what_is_stronger(name: str) -> None:
+    match = caching.match_on(name)
+    greedy_s = greedy_end_s(ReferenceGame(match.program, match.rules))
+    assert {r.name for r in match.won(greedy_s)} <= {CHANCE, COMPILER}
+    (itself,) = (r for r in match.opponents if r.name == GREEDY)
+    assert itself.limit_s == greedy_s
+    scene = MatchScene(match, Learning(), ChallengeState(), "match")
+    saved_s = match.program.all_slow_s - greedy_s
+    assert scene.references.rival_s[-1] == pytest.approx(saved_s)
 
 
 def ask(at: AppTest, action: int) -> None:

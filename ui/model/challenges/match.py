@@ -127,7 +127,7 @@ def match_of(
     return Match(
         program=program,
         rules=rules,
-        opponents=opponents(program, plan, bound_s, best_s),
+        opponents=opponents(program, plan, bound_s, best_s, rules),
         games=games,
         bound_s=bound_s,
         best_s=best_s,
@@ -297,7 +297,7 @@ class MatchScene:
         """Set what the curve shows: greedy's game, to be ahead of, and the bound."""
         program = self.match.program
         self.title = program.name
-        greedy = greedy_game(program, Rules())
+        greedy = greedy_game(program, self.match.rules)
         marks: tuple[tuple[str, float], ...] = ()
         if self.match.bound_s is not None:
             marks = (("bound", program.all_slow_s - self.match.bound_s),)
