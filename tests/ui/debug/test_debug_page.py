@@ -96,6 +96,18 @@ def inbox_of(at: AppTest) -> list[int]:
     return [int(move) for move in inbox.value["move"]]
 
 
+def test_another_program_takes_neither_move_nor_notes_of_the_last_one(shown: AppTest) -> None:
+    session = session_of(shown)
+    session.open.debug.notes.put(Note(session.open.searches.thought.name, 2, "why?"))
+    shown.run()
+    assert {"move", "notes"} <= set(shown.query_params)
+    next(box for box in shown.selectbox if box.label == "Program").set_value("bert-v5e-b32").run()
+    assert not shown.exception
+    assert session.program_name == "bert-v5e-b32"
+    assert not {"move", "notes"} & set(shown.query_params)
+    assert session.open.debug.notes.to_link() == ""
+
+
 def key_of(table: Dataframe) -> str:
     return table.proto.id.split("-", 2)[2]
 

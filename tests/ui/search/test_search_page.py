@@ -30,7 +30,7 @@ from ui.session import caching, opening
 from ui.session.state import Session
 
 ROOT = Path(__file__).resolve().parents[3]
-PROGRAM = "teach-evict-and-return"
+PROGRAM, OTHER = "teach-evict-and-return", "teach-loop-carry"
 VERSIONED = (("version", VERSION),)
 
 
@@ -78,6 +78,22 @@ def test_without_a_search_the_page_explains_and_offers_one() -> None:
     assert "searches" in text
     assert "30 s" in at.button(key="practise_first").label
     assert at.button(key="open_trace").disabled
+
+
+def test_another_program_begins_at_its_own_first_move(shown: AppTest, thought: Thought) -> None:
+    assert shown.query_params["move"] in ("3", ["3"])
+    next(box for box in shown.selectbox if box.label == "Program").set_value(OTHER).run()
+    assert not shown.exception
+    session = shown.session_state["explorer"]
+    assert session.program_name == OTHER
+    assert "move" not in shown.query_params
+    program = library.load_sample(OTHER)
+    with TemporaryDirectory() as folder:
+        save_trace(made_up_trace(program), Path(folder) / "b.npz")
+        game = brought(program, (Path(folder) / "b.npz").read_bytes(), "b.npz")
+    session.open.searches.add(game)
+    shown.run()
+    assert session.open.searches.move == caching.surprises_of(game.identity, game.trace).order()[0]
 
 
 def test_there_is_a_game_to_look_at_at_first_sight(workshop: Workshop) -> None:
@@ -144,7 +160,7 @@ def test_a_failure_is_told() -> None:
 
 def test_a_link_opens_its_move(shown: AppTest) -> None:
     assert shown.session_state["explorer"].open.searches.move == 2
-    assert shown.query_params["move"] == ["3"] or shown.query_params["move"] == "3"
+    assert shown.query_params["move"] in ("3", ["3"]) or shown.query_params["move"] == "3"
     assert {"Games", "Simulations a move"} <= {m.label for m in shown.metric}
 
 
