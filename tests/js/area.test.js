@@ -5,13 +5,24 @@ import { test } from "node:test";
 import { declared } from "./declared.js";
 
 const MAP = "components/memory_map/";
-const NAMES = ["PlanData", "rowsIn", "sumOf", "partsOf", "timeIn", "csvOf", "areaWithin", "areaOfText", "areaText"];
+const NAMES = [
+  "PlanData",
+  "AreaPane",
+  "rowsIn",
+  "sumOf",
+  "partsOf",
+  "timeIn",
+  "csvOf",
+  "areaWithin",
+  "areaOfText",
+  "areaText",
+];
 const found = declared(
   NAMES,
   ["components/words.js", `${MAP}plan.js`, `${MAP}area.js`],
   "const TABLES = {}, GLOSSARY = {};",
 );
-const { PlanData, rowsIn, sumOf, partsOf, timeIn, csvOf, areaWithin, areaOfText, areaText } = found;
+const { PlanData, AreaPane, rowsIn, sumOf, partsOf, timeIn, csvOf, areaWithin, areaOfText, areaText } = found;
 
 // Ten slots, sixteen granules of 1 KiB. Tensor a stays twice, b once, c from the run before.
 function plan() {
@@ -131,4 +142,43 @@ test("an area lies inside the plan, whatever is asked for", () => {
   const area = areaWithin(plan(), 2, 6, 0, 8);
   assert.deepEqual(areaOfText(plan(), areaText(area)), area);
   for (const bad of ["", undefined, "1_2_3", "a_b_c_d", "1_2_3_NaN"]) assert.equal(areaOfText(plan(), bad), null);
+});
+
+// A pane on a page without elements: what was listened for, by event.
+function pane() {
+  const heard = {};
+  const element = () => ({
+    dataset: {},
+    setAttribute() {},
+    querySelectorAll: () => [],
+    querySelector: element,
+    classList: { add() {}, remove() {} },
+    focus() {},
+  });
+  const root = {
+    ...element(),
+    hidden: true,
+    querySelectorAll: (of) => (of === "input" ? [1, 2, 3, 4].map(element) : []),
+  };
+  const map = { root: { ...element(), querySelector: () => root }, plan: plan(), state: { selected: -1 } };
+  Object.assign(map, { press() {}, draw() {}, say() {}, on: (_, event, hear) => (heard[event] = hear) });
+  return { made: new AreaPane(map), heard, map };
+}
+
+test("keys work in the pane after it has shown an area", () => {
+  const { made, heard, map } = pane();
+  const pressed = (key, isInput) => {
+    const event = { key, isStopped: false, target: { matches: () => isInput } };
+    event.stopPropagation = () => (event.isStopped = true);
+    heard.keydown(event);
+    return event.isStopped;
+  };
+  made.open({ start: 2, end: 6, low: 0, high: 8 });
+  assert.equal(made.rows.length, 2);
+  assert.equal(pressed("x", false), false, "a key of the map");
+  made.inputs[1].value = "4";
+  assert.equal(pressed("Enter", true), true);
+  assert.equal(map.state.area.end, 4);
+  assert.equal(pressed("Escape", false), true);
+  assert.equal(made.isOpen, false);
 });

@@ -15,6 +15,7 @@ const names = [
   "cardOf",
   "moveSentence",
   "stayCard",
+  "moveOfText",
 ];
 const words = declared(names, ["components/words.js"], "const NONE = -1;");
 
@@ -104,4 +105,9 @@ test("a tensor's card marks what no compile has shown", () => {
   assert.match(shown, /layer<\/td><td>layer \/ part<\/td>/);
   assert.match(shown, /could save<\/td><td>1.00 µs<\/td>/);
   assert.match(marked, /could save<\/td><td>1.00 µs, not observed: up to 3.00 µs<\/td>/);
+});
+
+test("a move is typed as it is shown, and what is no number leads nowhere", () => {
+  assert.deepEqual(["1,200", "1200", " 12 ", "1\u202f200", "1"].map(words.moveOfText), [1199, 1199, 11, 1199, 0]);
+  assert.deepEqual(["", "x", "12x", "-", ","].map(words.moveOfText), [null, null, null, null, null]);
 });

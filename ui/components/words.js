@@ -26,6 +26,12 @@ function whole(amount) {
   return Math.round(amount).toLocaleString("en");
 }
 
+// The move of a number as people type it, thousands separated or not; null for what is none.
+function moveOfText(text) {
+  const digits = text.replace(/[\s,]/g, "");
+  return /^[0-9]+$/.test(digits) ? Number(digits) - 1 : null;
+}
+
 function digits(amount) {
   const size = Math.abs(amount);
   if (size >= 99.95) return whole(amount);

@@ -217,8 +217,8 @@ class AreaPane {
       this.inputs[n].value = value;
     });
     const key = [plan.id, plan.version, this.by, ...Object.values(area)].join();
-    if (key === this.key) return;
-    this.key = key;
+    if (key === this.shownKey) return;
+    this.shownKey = key;
     this.rows = rowsIn(plan, area);
     this.sums.textContent = this.sentence();
     this.parts = partsOf(this.rows, this.by);

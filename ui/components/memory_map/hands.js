@@ -25,8 +25,11 @@ MapView.prototype.listen = function () {
   on(window, "keydown", (e) => this.key(e), { capture: true });
   on(this.counter, "keydown", (e) => {
     if (e.key === "Enter") {
-      this.go(Number(this.counter.value) - 1);
+      const move = moveOfText(this.counter.value);
+      if (move === null) this.say("Type the number of a move");
+      else this.go(move);
       root.focus();
+      this.drawTopOnly();
     }
   });
   on(root, "click", (e) => this.click(e));

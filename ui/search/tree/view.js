@@ -23,7 +23,7 @@ class SearchView extends View {
     const { root, curve, card, list } = this;
     this.on(root, "click", (e) => this.act(e.target.closest("[data-go]")?.dataset.go));
     this.on(this.counter, "change", () => {
-      this.go(Number(this.counter.value.replaceAll(",", "")) - 1);
+      this.go(moveOfText(this.counter.value) ?? this.move);
       root.focus({ preventScroll: true });
     });
     // An unchanged number is no change, but the keys are the page's again.
