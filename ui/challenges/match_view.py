@@ -143,12 +143,14 @@ def _head(name: str, learning: Learning, state: ChallengeState) -> None:
 
 
 def _sheet(match: Match, seat: Seat, learning: Learning, state: ChallengeState) -> None:
-    attempt = seat.attempt
+    attempt, is_wanted = seat.attempt, learning.wanted == "score"
+    if is_wanted:
+        learning.wanted = ""
     if not attempt.is_over:
         return
     key = _game_key(match, seat)
     if key not in state.sheets:
-        if learning.wanted != "score":
+        if not is_wanted:
             return
         bar = st.progress(0.0, text="Judging your decisions …")
 
@@ -160,7 +162,6 @@ def _sheet(match: Match, seat: Seat, learning: Learning, state: ChallengeState) 
         state.sheets[key] = score(
             first, rest, attempt.decided, match.games, match.best_saved_s, progress=tell
         )
-        learning.wanted = ""
         # The panel beside the board shows the decisions now, too.
         st.rerun()
     sheet = state.sheets[key]

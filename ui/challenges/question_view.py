@@ -131,6 +131,7 @@ def _advance(learning: Learning, state: ChallengeState, positions: dict[str, Ask
     """Choose the next position, if that is asked for or there is none."""
     if state.asked_for in positions and state.mode == PRACTICE:
         state.question, state.asked_for, learning.wanted = state.asked_for, "", ""
+        state.gained = 0.0
         state.answers.pop(state.question, None)
         learning.seats.pop(f"position {state.question}", None)
         return

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.game.moves import ACTION_NAMES
+from engine.game.moves import ACTION_NAMES, DROP
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import immediate_reward
 from engine.lessons import positions
@@ -22,7 +22,7 @@ from ui.model.challenges.match import EVERY, MatchScene, inviting, match_of
 from ui.model.challenges.practice import LIMIT_S, MINE, MINUTES, Run, positions_of
 from ui.model.challenges.question import question_of
 from ui.model.challenges.state import ChallengeState
-from ui.model.learn.progress import Mistake, Progress, progress_of
+from ui.model.learn.progress import Card, Mistake, Progress, progress_of
 from ui.model.learn.state import Learning, Seat
 from ui.session import caching
 
@@ -118,6 +118,24 @@ def test_a_game_of_good_moves_beats_greedy_and_is_kept() -> None:
     text = html(at)
     assert "Score sheet" in text and "Best move" in text
     assert "level with the best plan known" in text
+
+
+def test_a_score_sheet_is_made_of_the_game_that_was_asked_about_and_of_no_later_one() -> None:
+    at = match_page()
+    seat, state = seat_of(at, "match"), at.session_state["explorer"].challenges
+    command(at, "match", seat, "finish")
+    for _ in range(2):
+        command(at, "match", seat, "score")
+    assert len(state.sheets) == 1
+    first, other = seat.attempt.points[0].game, DROP
+    if seat.attempt.chosen(0) == other:
+        other = next(a for a in first.legal_actions() if a != DROP)
+    at.toggle(key="teaching").set_value(False).run()
+    seat.jump(first.move_index)
+    command(at, "match", seat, "play", action=other)
+    command(at, "match", seat, "finish")
+    assert seat.attempt.is_over and seat.attempt.chosen(0) == other
+    assert len(state.sheets) == 1 and "<h4>Score sheet" not in html(at)
 
 
 @pytest.mark.parametrize("name", chosen(entry.name for entry in INVITED))
@@ -357,6 +375,24 @@ def test_no_value_is_shown_before_the_answer(questions: AppTest) -> None:
     assert state.num_asked == 1, "one answer counts"
     command(at, "question", seat_of(at, "position"), "next")
     assert state.question != key and "What would you play?" in html(at)
+
+
+def test_only_an_answer_that_changes_the_rating_is_said_to_change_it(questions: AppTest) -> None:
+    at = questions
+    explorer = at.session_state["explorer"]
+    state, learning = explorer.challenges, explorer.learning
+    ask(at, seat_of(at, "position").attempt.tip.game.legal_actions()[0])
+    assert abs(state.gained) >= 1 and "; rating" in html(at)
+    again = next(k for k in positions_of(read_positions()) if k != state.question)
+    learning.keep(learning.progress.with_card(again, Card(right=1)))
+    before = learning.progress.rating
+    state.open_position(again)
+    at.run()
+    assert state.question == again and "; rating" not in html(at)
+    seat = learning.seats[f"position {again}"]
+    command(at, "question", seat, "play", action=seat.attempt.tip.game.legal_actions()[0])
+    assert state.num_asked == 2
+    assert learning.progress.rating == before and "; rating" not in html(at)
 
 
 def test_right_and_wrong_answers_are_told_apart(questions: AppTest) -> None:

@@ -240,6 +240,7 @@ class QuestionScene:
         is_rated = key not in progress.cards and self.state.run is None
         card = answered(progress.cards.get(key, Card()), is_right, today())
         progress = progress.with_card(key, card)
+        self.state.gained = 0.0
         if is_rated:
             after = after_answer(progress.rating, self.asked, is_right)
             self.state.gained = after.points - progress.rating.points
