@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -64,18 +64,27 @@ def position_title(asked: Asked) -> str:
 
 
 def take_class(learning: Learning, lessons: Catalogue) -> None:
-    """Take up the set of the link with which a student came, else of the one before."""
-    names = [lesson.name for lesson in lessons.lessons]
+    """Take up the set of the link with which a student came, else of the one before.
+
+    The address may still be that of a class that was left since, here or in another tab.
+    """
     query = st.query_params.to_dict()
-    if TITLE not in query and learning.class_set is None:
-        query = dict(parse_qsl(learning.progress.class_query))
-    found, missing = set_of(query, names, positions())
-    if found is not None:
-        learning.class_set = found
-        learning.keep(replace(learning.progress, class_query=found.query))
-        if missing:
-            text = f"Not here, and left out of the class: {', '.join(missing[:5])}"
-            st.warning(plain(text), icon=":material/link_off:")
+    linked = _class_of(query, lessons) if TITLE in query else None
+    if linked is not None and linked != learning.followed:
+        learning.join(linked.query)
+        learning.class_set = learning.followed = linked
+    if learning.class_set is None and learning.progress.class_query:
+        stored = dict(parse_qsl(learning.progress.class_query))
+        learning.class_set = _class_of(stored, lessons)
+
+
+def _class_of(query: Mapping[str, str], lessons: Catalogue) -> ClassSet | None:
+    """The set that a link names, None for none; says what of it is not here."""
+    found, missing = set_of(query, [lesson.name for lesson in lessons.lessons], positions())
+    if found is not None and missing:
+        text = f"Not here, and left out of the class: {', '.join(missing[:5])}"
+        st.warning(plain(text), icon=":material/link_off:")
+    return found
 
 
 def standing(wanted: ClassSet, learning: Learning) -> str:
@@ -121,8 +130,7 @@ def show_class(learning: Learning, lessons: Catalogue) -> str | None:
             width="stretch",
         )
         if leave.button("Leave", key="class_leave", width="stretch"):
-            learning.class_set = None
-            learning.keep(replace(learning.progress, class_query=""))
+            learning.join("")
             st.query_params.clear()
             st.rerun()
     return chosen

@@ -8,7 +8,7 @@ from engine.errors import LessonError
 from ui.components.browser_store_view import browser_store
 from ui.components.markdown import plain
 from ui.model.learn.progress import MOST_BYTES
-from ui.model.learn.state import Learning, with_merged
+from ui.model.learn.state import Learning
 
 STORE = "mallocmuzero-progress"
 """The name under which the browser keeps the progress."""
@@ -85,7 +85,7 @@ def _add(learning: Learning, data: bytes, name: str) -> None:
         st.error(f"{plain(name)}: larger than {MOST_BYTES // 1024} KiB")
         return
     try:
-        learning.keep(with_merged(learning, data.decode("utf-8", errors="replace"), name))
+        learning.add(data.decode("utf-8", errors="replace"), name)
     except LessonError as error:
         st.error(plain(error), icon=":material/error:")
         return

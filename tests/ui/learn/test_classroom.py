@@ -14,6 +14,7 @@ from tests.ui.apps import browser_keeps, open_view
 from ui.learn.classroom_view import position_title, positions
 from ui.model.learn.classroom import ClassSet, class_table, csv_of, file_name_of, set_of
 from ui.model.learn.progress import Card, Progress, Spent, progress_of
+from ui.model.learn.state import Learning
 
 LESSONS = [lesson.name for lesson in load_catalogue().lessons]
 POSITIONS = positions()
@@ -197,6 +198,41 @@ def test_a_class_comes_back_after_a_reload_until_it_is_left() -> None:
     assert learning.class_set == SET
     at.button(key="class_leave").click().run()
     assert learning.class_set is None and not learning.progress.class_query
+
+
+def test_a_class_that_was_left_in_another_tab_is_left_here() -> None:
+    at = student()
+    learning = at.session_state["explorer"].learning
+    elsewhere = Learning()
+    elsewhere.take(learning.text)
+    elsewhere.join("")
+    assert learning.take(elsewhere.text)
+    at.run()
+    assert not at.exception
+    assert learning.class_set is None and not learning.progress.class_query
+    assert not [b for b in at.button if b.key == "class_leave"]
+
+
+def test_who_forgets_everything_is_in_no_class_until_it_is_taken_back() -> None:
+    at = student()
+    learning = at.session_state["explorer"].learning
+    learning.forget()
+    at.run()
+    assert learning.class_set is None and not learning.progress.class_query
+    learning.remember()
+    at.run()
+    assert learning.class_set == SET
+
+
+def test_a_class_that_was_joined_in_another_tab_is_joined_here() -> None:
+    at = student()
+    learning = at.session_state["explorer"].learning
+    elsewhere, other = Learning(), ClassSet("Others", tuple(LESSONS[2:4]))
+    elsewhere.take(learning.text)
+    elsewhere.join(other.query)
+    learning.take(elsewhere.text)
+    at.run()
+    assert learning.class_set == other
 
 
 def test_a_class_that_is_no_text_is_refused() -> None:

@@ -23,7 +23,7 @@ from ui.model.learn.progress import (
     Spent,
     progress_of,
 )
-from ui.model.learn.state import Learning, with_merged
+from ui.model.learn.state import Learning, Seat
 
 DONE = Progress({"a": 3, "b": 1}, {"p/greedy": 12_000}, {"p/7": Card(2, 20_000, 3, 1)})
 
@@ -40,6 +40,8 @@ FULL = replace(
     records={"streak": 7},
     rating=Rating(1612.5, 120.0, 0.06),
     name="Ada L.",
+    name_at=1_700_000_000_000_000_001,
+    class_at=1_700_000_000_000_000_002,
     mistakes=(Mistake("p", "hash", "long_high", 0, 0, "0121", (2,)),),
     forgotten=1_700_000_000_000_000_000,
 )
@@ -177,6 +179,8 @@ def broken(**changes: object) -> str:
         (broken(rating=[1500, "x", 1]), "not three numbers"),
         (broken(rating=[1500, -3, 0.06]), "is no rating"),
         (broken(forgotten="x"), "no time in nanoseconds"),
+        (broken(name_at=-1), "name_at: -1 is no time in nanoseconds"),
+        (broken(class_at=1.5), "class_at: 1.5 is no time in nanoseconds"),
         (broken(mistakes=[["p", "h", "long_high", "01"]]), "no game with a mistake"),
         (broken(mistakes=[["p", "h", "nowhere", "01", 1]]), "no game with a mistake"),
         (broken(mistakes=[["p", "h", "long_high", "01", 2]]), "not one of the game"),
@@ -282,9 +286,8 @@ def test_a_file_of_another_browser_is_added_whenever_that_forgot() -> None:
     learning = Learning(progress=Progress({"z": 1}, forgotten=7))
     for forgotten in (0, 9):
         text = replace(DONE, forgotten=forgotten).text()
-        assert with_merged(learning, text, "f") == replace(
-            DONE, stars={"z": 1, **DONE.stars}, forgotten=7
-        )
+        learning.add(text, "f")
+        assert learning.progress == replace(DONE, stars={"z": 1, **DONE.stars}, forgotten=7)
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "{}"])
@@ -295,4 +298,68 @@ def test_a_browser_with_nothing_of_use_changes_nothing(text: str) -> None:
 
 def test_an_import_adds() -> None:
     learning = Learning(progress=Progress({"z": 1}))
-    assert with_merged(learning, DONE.text(), "f").stars == {"z": 1, **DONE.stars}
+    learning.add(DONE.text(), "f")
+    assert learning.progress.stars == {"z": 1, **DONE.stars}
+
+
+def laid(learning: Learning) -> Seat:
+    """A board with what was played on it, or a fresh one."""
+    return learning.seat(
+        "lesson a", Attempt.from_start(ReferenceGame(library.load_sample("teach-prefetch")))
+    )
+
+
+def begun() -> Learning:
+    """Who has played the first move of a game."""
+    learning = Learning()
+    game = laid(learning).attempt.tip.game
+    learning.seats["lesson a"].attempt.play(game.move_index, game.legal_actions()[0])
+    learning.save_game("lesson a")
+    return learning
+
+
+def test_taking_it_back_brings_back_the_unfinished_game() -> None:
+    learning = begun()
+    games = learning.progress.games
+    learning.forget()
+    assert not laid(learning).attempt.is_begun
+    learning.remember()
+    assert laid(learning).attempt.is_begun
+    learning.save_game("lesson a")
+    assert learning.progress.games == games
+
+
+def test_an_import_brings_its_unfinished_game_onto_a_board_that_was_laid_out() -> None:
+    learning, text = Learning(), begun().text
+    assert not laid(learning).attempt.is_begun
+    learning.add(text, "f")
+    assert laid(learning).attempt.is_begun
+    learning.save_game("lesson a")
+    assert learning.progress.games == progress_of(text, "f").games
+
+
+def test_of_name_and_class_the_last_change_counts_in_whichever_tab_it_was() -> None:
+    one, other = tabs()
+    one.name("Ada")
+    one.join("class=x")
+    assert other.take(one.text)
+    assert (other.progress.name, other.progress.class_query) == ("Ada", "class=x")
+    other.join("")
+    other.name("")
+    one.keep(one.progress.with_stars("c", 1))
+    assert one.take(other.text)
+    assert (one.progress.name, one.progress.class_query) == ("", "")
+    assert not other.take(one.text) or (other.progress.name, other.progress.class_query) == ("", "")
+    assert Learning(progress=Progress(class_at=3)).progress.is_empty
+
+
+def test_a_file_changes_neither_a_name_nor_a_class_that_was_left() -> None:
+    theirs = begun()
+    learning = Learning()
+    learning.name("Ada")
+    learning.join("class=x")
+    learning.join("")
+    theirs.name("Bob")
+    theirs.join("class=y")
+    learning.add(theirs.text, "f")
+    assert (learning.progress.name, learning.progress.class_query) == ("Ada", "")

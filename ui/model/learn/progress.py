@@ -76,7 +76,8 @@ class Progress:
     position, `records` by kind of run, `rating`: points, deviation and volatility, `name`: as the
     visitor wants to be called, `mistakes`: of own games, the latest last, `class_query`: that of
     the link by which a teacher has set a class (`ui.model.learn.classroom`), empty without one,
-    `forgotten`: when all before was forgotten, in nanoseconds since 1970, 0 for never.
+    `forgotten`: when all before was forgotten, `name_at`, `class_at`: when name and class were last
+    changed; all in nanoseconds since 1970, 0 for never.
     """
 
     stars: Mapping[str, int] = field(default_factory=dict)
@@ -90,11 +91,13 @@ class Progress:
     mistakes: tuple[Mistake, ...] = ()
     class_query: str = ""
     forgotten: int = 0
+    name_at: int = 0
+    class_at: int = 0
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was done yet."""
-        return self == Progress(forgotten=self.forgotten)
+        return replace(self, forgotten=0, name_at=0, class_at=0) == Progress()
 
     @property
     def done(self) -> frozenset[str]:
@@ -145,8 +148,13 @@ class Progress:
     def merged(self, other: Progress) -> Progress:
         """The union of both: most stars, best times, and of each card the more answered one.
 
-        Of games, names, classes and `forgotten` one's own count, of ratings the surer one.
+        Of games and `forgotten` one's own count, of name and class what was changed last, of
+        ratings the surer one.
         """
+        person, name_at = _later((self.name, self.name_at), (other.name, other.name_at))
+        class_query, class_at = _later(
+            (self.class_query, self.class_at), (other.class_query, other.class_at)
+        )
         stars, won, cards = dict(self.stars), dict(self.won), dict(self.cards)
         for name, number in other.stars.items():
             stars[name] = max(number, stars.get(name, 0))
@@ -169,10 +177,12 @@ class Progress:
             spent=spent,
             records=records,
             rating=min(self.rating, other.rating, key=lambda r: r.deviation),
-            name=self.name or other.name,
+            name=person,
             mistakes=other.with_mistakes(self.mistakes).mistakes,
-            class_query=self.class_query or other.class_query,
+            class_query=class_query,
             forgotten=self.forgotten,
+            name_at=name_at,
+            class_at=class_at,
         )
 
     def text(self) -> str:
@@ -194,7 +204,7 @@ class Progress:
                 [m.program, m.content_hash, m.place, m.game, m.moves[0]] for m in self.mistakes
             ],
             "class": self.class_query,
-            "forgotten": self.forgotten,
+            **{name: getattr(self, name) for name in _MOMENTS},
         }
         body |= {name: value for name, value in more.items() if value}
         # In the order in which games were played: the last one is taken up again.
@@ -224,8 +234,17 @@ def progress_of(text: str, where: str) -> Progress:
         name=name_of(body.get("name", "")),
         mistakes=_mistakes(body.get("mistakes", []), where),
         class_query=_class_query(body.get("class", ""), where),
-        forgotten=_forgotten(body.get("forgotten", 0), where),
+        **{name: _moment(body, name, where) for name in _MOMENTS},
     )
+
+
+_MOMENTS = ("forgotten", "name_at", "class_at")
+
+
+def _later(own: tuple[str, int], other: tuple[str, int]) -> tuple[str, int]:
+    """Of two texts, each with when it was changed, the later one; of two at once any but empty."""
+    is_others = other[1] > own[1] or (other[1] == own[1] and not own[0])
+    return other if is_others else own
 
 
 def _key(mined: Mistake) -> str:
@@ -263,9 +282,10 @@ def _class_query(text: Any, where: str) -> str:
     return text
 
 
-def _forgotten(value: Any, where: str) -> int:
+def _moment(body: dict[str, Any], key: str, where: str) -> int:
+    value = body.get(key, 0)
     if type(value) is not int or not 0 <= value < 2**63:
-        raise LessonError(f"{where}: forgotten: {value!r:.20} is no time in nanoseconds")
+        raise LessonError(f"{where}: {key}: {value!r:.20} is no time in nanoseconds")
     return value
 
 

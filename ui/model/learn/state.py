@@ -78,7 +78,9 @@ class Learning:
     """Whether the browser keeps anything."""
     nonce: int = 0
     class_set: ClassSet | None = None
-    """What a teacher's link asks for."""
+    """What the class that the visitor is in asks for; None also until it has been looked up."""
+    followed: ClassSet | None = None
+    """The class of the teacher's link that was followed last; it may have been left since."""
     forgotten: Progress | None = None
     """What was forgotten last, until it is taken back."""
     clock: Callable[[], float] = time.monotonic
@@ -119,29 +121,48 @@ class Learning:
         is_forgotten = before.forgotten < stored.forgotten
         is_old = before.forgotten > stored.forgotten
         merged = stored if is_forgotten else before if is_old else before.merged(stored)
-        self.progress = merged
         if is_forgotten:
             self.seats.clear()
-        for name in stored.games:
-            # A board that was laid out before the browser spoke, and not used since.
-            if name in self.seats and not self.seats[name].attempt.is_begun:
-                del self.seats[name]
+        self._make_way(merged, stored)
+        self.progress = merged
         if merged != stored and (is_old or self.token != self.taken_with):
             self.token = _new_token()
         self.taken_with = self.token
         return merged != before
 
+    def _make_way(self, merged: Progress, other: Progress) -> None:
+        """Let go of what another progress takes the place of, where `merged` comes of both."""
+        if merged.class_query != self.progress.class_query:
+            self.class_set = None
+        for name in other.games:
+            # A board that was laid out before its game was known, and not used since.
+            if name in self.seats and not self.seats[name].attempt.is_begun:
+                del self.seats[name]
+
+    def add(self, text: str, where: str) -> None:
+        """Add the progress of a file, which comes from anywhere: one's own name and class stay.
+
+        Raises LessonError.
+        """
+        self._add(replace(progress_of(text, where), name_at=0, class_at=0))
+
+    def _add(self, other: Progress) -> None:
+        merged = self.progress.merged(other)
+        self._make_way(merged, other)
+        self.keep(merged)
+
     def forget(self) -> None:
         """Forget the progress, in the browser too; `remember` takes it back."""
         self.forgotten = self.progress
-        now = max(time.time_ns(), self.progress.forgotten + 1)
+        now = _now_after(self.progress.forgotten)
         self.progress, self.token = Progress(forgotten=now), _new_token()
+        self.class_set = None
         self.seats.clear()
 
     def remember(self) -> None:
         """Take back that the progress was forgotten; what was done since is kept too."""
         if self.forgotten is not None:
-            self.keep(self.progress.merged(self.forgotten))
+            self._add(self.forgotten)
             self.forgotten = None
 
     def seat(self, name: str, attempt: Attempt) -> Seat:
@@ -168,7 +189,16 @@ class Learning:
 
     def name(self, name: str) -> None:
         """Call the visitor so from now on."""
-        self.keep(replace(self.progress, name=name))
+        if name != self.progress.name:
+            now = _now_after(self.progress.name_at)
+            self.keep(replace(self.progress, name=name, name_at=now))
+
+    def join(self, class_query: str) -> None:
+        """Be in the class of that link from now on; in none where it is empty."""
+        if class_query != self.progress.class_query:
+            now = _now_after(self.progress.class_at)
+            self.keep(replace(self.progress, class_query=class_query, class_at=now))
+        self.class_set = None
 
     def spend(self, name: str, is_try: bool = False) -> None:
         """Count the time since the last deed on the same lesson or position, and a finished try."""
@@ -187,6 +217,6 @@ def _new_token() -> str:
     return f"{time.time_ns():020d}-{uuid4().hex[:8]}"
 
 
-def with_merged(learning: Learning, text: str, where: str) -> Progress:
-    """The progress together with that of an imported file. Raises LessonError."""
-    return learning.progress.merged(progress_of(text, where))
+def _now_after(moment: int) -> int:
+    """The time in nanoseconds since 1970, later than another one whatever the clock says."""
+    return max(time.time_ns(), moment + 1)
