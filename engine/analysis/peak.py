@@ -7,18 +7,19 @@ measured: the game is played again with these moves changed, and the resulting p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import SolverError
 from engine.game.replay import replay
-from engine.plan.model import Plan, Stay
+from engine.plan.model import BEFORE_START, Plan, Stay
 from engine.plan.simulate import simulate
 from engine.program.floors import loss_s
-from engine.program.model import Program
+from engine.program.model import TOP_LEVEL, Program, Region, Touch
 from engine.program.provenance import more_s
 
 
@@ -26,9 +27,12 @@ from engine.program.provenance import more_s
 class Resident:
     """A group that holds a place at a slot. `stay`: index into the plan's stays.
 
-    `next_use`: slot of its next touch in this stay, at this slot or later; None: it only holds the
-    place. `saving_s`: what is lost if that touch is served from slow memory, and `uncounted_s` more
-    at most, where no compile has shown it; `stay_saving_s`: if all touches of the stay are.
+    `next_use`: slot of the touch in this stay that is under way or next, in a loop also in its next
+    run, and of a kept input in the program's; None: it only holds the place.
+    `holding`: the touches, as indices, without which it need not be here: those under way, those of
+    a loop or branch that the stay must cover for them, else the next one to come, else all
+    `touches` of the stay. `saving_s`: what is lost if they are served from slow memory, and
+    `uncounted_s` more at most, where no compile has shown it; `stay_saving_s`: if all touches are.
     """
 
     stay: int
@@ -38,6 +42,8 @@ class Resident:
     start: int
     end: int
     next_use: int | None
+    holding: tuple[int, ...]
+    touches: tuple[int, ...]
     saving_s: float
     stay_saving_s: float
     uncounted_s: float
@@ -127,11 +133,11 @@ def cheapest(costs: Sequence[float], sizes: Sequence[int], wanted: int) -> tuple
 def relieve(program: Program, plan: Plan, slot: int, wanted: int) -> Relief:
     """The cheapest change found that frees `wanted` bytes at `slot`, verified by replay.
 
-    First only the next touch of each chosen group is dropped, then all touches of its stay, if the
-    rules do not let it leave earlier. Raises SolverError if even dropping everything is too little.
+    First only the touches that hold each chosen group there are dropped, then all of its stay, if
+    that is not enough. Raises SolverError if even dropping everything is too little.
     """
     before = replay(program, plan).plan(plan.solver)
-    here = [r for r in residents(program, before, slot) if r.next_use is not None]
+    here = residents(program, before, slot)
     chosen = cheapest([r.saving_s for r in here], [r.size_bytes for r in here], wanted)
     if chosen is None:
         possible = sum(r.size_bytes for r in here)
@@ -140,26 +146,30 @@ def relieve(program: Program, plan: Plan, slot: int, wanted: int) -> Relief:
             f" {wanted} are asked for"
         )
     dropped = [here[i] for i in chosen]
-    relief = _try(program, before, slot, wanted, dropped, is_whole=False)
+    relief = _try(program, before, slot, wanted, dropped, [r.holding for r in dropped])
     if not relief.is_enough:
         chosen = cheapest([r.stay_saving_s for r in here], [r.size_bytes for r in here], wanted)
         dropped = [here[i] for i in chosen or ()]
-        relief = _try(program, before, slot, wanted, dropped, is_whole=True)
+        relief = _try(program, before, slot, wanted, dropped, [r.touches for r in dropped])
     return relief
 
 
 def _resident(program: Program, plan: Plan, index: int, slot: int) -> Resident:
     stay = plan.stays[index]
-    touches = [
-        program.touches[i]
-        for i in program.touches_of_group[stay.group]
-        if stay.start <= program.touches[i].time < stay.end
-        and plan.is_fast[program.touches[i].accesses[0]]
+    since, numbers = stay.start, _served(program, plan, stay)
+    if not numbers:
+        # It brings a kept input back for the next run, and is there for what that run touches.
+        kept = [s for s in plan.stays if s.group == stay.group and s.start == BEFORE_START]
+        since, numbers = BEFORE_START, [n for first in kept for n in _served(program, plan, first)]
+    covered = _covered(program, stay, slot)
+    holding = [
+        n
+        for n in numbers
+        if program.touches[n].time <= slot < program.touches[n].end
+        or (covered is not None and covered.start <= program.touches[n].time < covered.end)
     ]
-    coming = [t for t in touches if t.time >= slot]
-    whole_s = sum(loss_s(program, plan.is_fast, t) for t in touches)
-    is_whole = not coming or _enters(program, stay, slot)
-    lost = touches if is_whole else coming[:1]
+    coming = [n for n in numbers if program.touches[n].time >= slot]
+    holding = holding or coming[:1] or numbers
     return Resident(
         stay=index,
         group=stay.group,
@@ -167,17 +177,49 @@ def _resident(program: Program, plan: Plan, index: int, slot: int) -> Resident:
         size_bytes=program.groups[stay.group].size_bytes,
         start=stay.start,
         end=stay.end,
-        next_use=coming[0].time if coming else None,
-        saving_s=whole_s if is_whole else loss_s(program, plan.is_fast, coming[0]),
-        stay_saving_s=whole_s,
-        uncounted_s=sum(more_s(program, t) for t in lost),
+        next_use=_next_use(program, [program.touches[n] for n in numbers], since, slot),
+        holding=tuple(holding),
+        touches=tuple(numbers),
+        saving_s=sum(loss_s(program, plan.is_fast, program.touches[n]) for n in holding),
+        stay_saving_s=sum(loss_s(program, plan.is_fast, program.touches[n]) for n in numbers),
+        uncounted_s=sum(more_s(program, program.touches[n]) for n in holding),
     )
 
 
-def _enters(program: Program, stay: Stay, slot: int) -> bool:
-    """Whether the slot lies in a loop or branch that the stay must cover whole."""
+def _served(program: Program, plan: Plan, stay: Stay) -> list[int]:
+    """The touches that a stay serves, as indices in time order."""
+    return [
+        index
+        for index in program.touches_of_group[stay.group]
+        if stay.start <= program.touches[index].time < stay.end
+        and plan.is_fast[program.touches[index].accesses[0]]
+    ]
+
+
+def _covered(program: Program, stay: Stay, slot: int) -> Region | None:
+    """The outermost loop or branch around the slot that began after the stay."""
     levels = program.outwards(program.level_at(slot))[:-1]
-    return any(program.regions[level].start > stay.start for level in levels)
+    inside = [level for level in levels if program.regions[level].start > stay.start]
+    return program.regions[inside[-1]] if inside else None
+
+
+def _next_use(program: Program, touches: Sequence[Touch], since: int, slot: int) -> int | None:
+    """The slot of the touch, of those of a stay that begins at `since`, that is under way or next.
+
+    The loops that it covers run again, and so does the program for a kept input.
+    """
+    for level in program.outwards(program.level_at(slot)):
+        if level == TOP_LEVEL:
+            start, end, is_again = 0, program.num_slots, True
+        else:
+            region = program.regions[level]
+            start, end, is_again = region.start, region.end, region.kind != "branch"
+        coming = [t.time for t in touches if slot < t.end and t.time < end]
+        if not coming and is_again and since < start:
+            coming = [t.time for t in touches if start <= t.time]
+        if coming:
+            return coming[0]
+    return None
 
 
 def _undominated(
@@ -192,17 +234,18 @@ def _undominated(
 
 
 def _try(
-    program: Program, before: Plan, slot: int, wanted: int, dropped: list[Resident], is_whole: bool
+    program: Program,
+    before: Plan,
+    slot: int,
+    wanted: int,
+    dropped: Sequence[Resident],
+    touches: Iterable[Iterable[int]],
 ) -> Relief:
-    """Play `before` again with the residents dropped: their next touch only, or all of the stay."""
+    """Play `before` again with these touches, as indices, of the residents dropped."""
     is_fast = list(before.is_fast)
-    for resident in dropped:
-        for index in program.touches_of_group[resident.group]:
-            touch = program.touches[index]
-            is_in = resident.start <= touch.time < resident.end
-            if is_in and (is_whole or touch.time == resident.next_use):
-                for access in touch.accesses:
-                    is_fast[access] = False
+    for index in chain.from_iterable(touches):
+        for access in program.touches[index].accesses:
+            is_fast[access] = False
     after = replay(program, replace(before, is_fast=tuple(is_fast))).plan(
         f"{before.solver} relieved"
     )

@@ -8,6 +8,7 @@ from itertools import combinations
 import pytest
 
 from engine.analysis.peak import (
+    Resident,
     cheapest,
     fullest_slot,
     largest_hole,
@@ -19,6 +20,7 @@ from engine.errors import SolverError
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
+from engine.program.model import Region
 from engine.solvers import solve
 from tests.plan.cases import Buffer, plan_of, program_of
 from tests.ui.network import residual_network
@@ -48,6 +50,45 @@ def test_who_is_there() -> None:
     assert found[0].stay_saving_s == 3 * 256
     assert largest_hole(PROGRAM, PLAN, 3) == 1408 - 1024
     assert largest_hole(PROGRAM, PLAN, 1) == 1408 - 384
+
+
+LOOP = program_of(
+    [
+        Buffer(256, "r3 r8", is_input=True),
+        Buffer(128, "w1 r7+2"),
+        Buffer(384, "r1 r2", is_input=True),
+    ],
+    regions=[Region("loop", 2, 6, multiplicity=4.0)],
+)
+LOOPED = plan_of(
+    LOOP,
+    "0@3 0@8 1@1 1@7 2@1 2@2",
+    [(0, 0, 1, 9), (1, 256, 1, 10), (2, 384, -1, 6), (2, 384, 9, 10)],
+    [(0, "in", 1, 2), (2, "in", 9, 10)],
+)
+
+
+def at(slot: int, group: int) -> Resident:
+    """Who holds the place of a group then."""
+    return next(r for r in residents(LOOP, LOOPED, slot) if r.group == group)
+
+
+def test_a_loop_uses_again_what_stands_earlier_in_its_body() -> None:
+    assert check(LOOP, LOOPED) is None
+    assert [at(slot, 0).next_use for slot in (1, 3, 4, 5, 6, 8)] == [3, 3, 3, 3, 8, 8]
+    # The stay must cover the loop for that touch; what comes after it can be fetched again.
+    assert at(4, 0).saving_s == 4 * 256
+    assert at(6, 0).saving_s == 256
+
+
+def test_what_is_in_flight_is_in_use() -> None:
+    assert [at(slot, 1).next_use for slot in (1, 2, 8, 9)] == [1, 7, 7, 7]
+    assert at(9, 1).saving_s == 128
+
+
+def test_an_input_that_stays_for_the_next_run_is_used_again_there() -> None:
+    assert [at(slot, 2).next_use for slot in (0, 1, 4, 9)] == [1, 1, 2, 1]
+    assert at(9, 2).saving_s == at(9, 2).stay_saving_s == 384 + 4 * 384
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -92,6 +133,23 @@ def test_more_than_there_is_cannot_be_freed() -> None:
     program = residual_network()
     with pytest.raises(SolverError, match="at most"):
         relieve(program, solve("greedy", program), 3, 2 * program.hardware.fast_bytes)
+
+
+@pytest.mark.parametrize(
+    ("name", "slot", "wanted"),
+    [
+        ("teach-loop-carry", 3, 524289),
+        ("teach-loop-carry", 3, 983040),
+        ("earlyexit-v5e-b48", 27, 75 * 2**20),
+        ("bert-v5e-b32", 103, 384 * 2**10),
+    ],
+    ids=["a loop", "all of it", "a branch", "an input that comes back"],
+)
+def test_what_has_no_use_to_come_makes_room_too(name: str, slot: int, wanted: int) -> None:
+    program = library.load_sample(name)
+    relief = relieve(program, solve("greedy", program), slot, wanted)
+    assert relief.is_enough
+    assert check(program, relief.plan) is None
 
 
 @pytest.mark.parametrize("name", ["resnet50-v5e-b64", "lstm-v5e-b128"])

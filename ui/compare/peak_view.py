@@ -78,7 +78,8 @@ _RESIDENTS = {
     "saving": st.column_config.NumberColumn(
         "At stake, µs",
         width="small",
-        help="Lost if its next use is served from slow memory",
+        help="Lost if slow memory serves the uses that it is there for: the next one, or all in the"
+        " loop or branch that it must stay for",
     ),
     "uncounted": NOT_OBSERVED,
 }

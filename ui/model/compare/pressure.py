@@ -65,7 +65,7 @@ def relief_text(program: Program, result: Mapping[str, Any]) -> str:
     way = "costs" if change_s >= 0 else "even saves"
     freed = f"frees {size_text(result['freed_bytes'])}"
     lines = [
-        f"**Drop {count_text(len(names), 'tensor')} at the next use: {', '.join(names)}.**",
+        f"**Drop {count_text(len(names), 'tensor')} around it: {', '.join(names)}.**",
         f"Played again with this change, the game {freed} at slot {result['slot']:,} and {way}"
         f" **{change}**: the runtime goes from {before} to {after}. The largest gap there goes from"
         f" {size_text(result['hole_before'])} to {size_text(result['hole_after'])}.",
