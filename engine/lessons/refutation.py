@@ -14,7 +14,7 @@ from engine.game.moves import KINDS
 from engine.game.reference.explain import Explanation, explain
 from engine.game.reference.game import ReferenceGame
 from engine.game.units import NOTHING_S, noise_s
-from engine.lessons.judge import best_from
+from engine.lessons.judge import Best, best_from
 
 MOST_MOMENTS = 6
 _FELT = 0.95
@@ -127,34 +127,44 @@ def _moments(
 
 @dataclass(frozen=True)
 class TurningPoint:
-    """The decision of a finished game that lost most. `number`: its place among the positions."""
+    """The decision of a finished game that lost most. `number`: its place among the positions.
+
+    `lost_s`: what it lost. `refutation`: None where no line from there reaches the end: whatever is
+    played after the decision, a dead end comes.
+    """
 
     number: int
-    refutation: Refutation
+    lost_s: float
+    refutation: Refutation | None
 
 
-def turning_point(positions: Sequence[ReferenceGame]) -> TurningPoint | None:
+def turning_point(
+    positions: Sequence[ReferenceGame], actions: Sequence[int]
+) -> TurningPoint | None:
     """Where a game on a small board lost most against best play; None where it lost nothing.
 
-    `positions`: those in which the player decided, and the end. One that does not follow from the
-    one before it (a dead end was undone) is passed over. Raises LessonError for a large board.
+    `positions`: those in which the player decided, and the end; `actions`: what was decided in
+    each, also where a dead end has undone it since. The decision after which only dead ends are
+    left loses what is missing in the next position that has a way to the end, and those in between
+    lose nothing. Raises LessonError for a large board.
     """
     found: TurningPoint | None = None
     after = positions[-1].total_reward
     for number in range(len(positions) - 2, -1, -1):
-        game, following = positions[number], positions[number + 1]
+        game = positions[number]
         best = best_from(game)
         if best is None:
-            return found
-        is_next = following.actions[: game.move_index] == game.actions
-        lost_s = (best.total_reward - after) * game.program.all_slow_s if is_next else 0.0
-        after = best.total_reward
-        if lost_s < NOTHING_S or (found is not None and lost_s <= found.refutation.lost_s):
             continue
-        action = following.actions[game.move_index]
-        played = game.clone()
-        played.step(action)
-        rest = best_from(played)
-        if rest is not None:
-            found = TurningPoint(number, refute(game, (action, *rest.actions), best.actions))
+        lost_s = (best.total_reward - after) * game.program.all_slow_s
+        after = best.total_reward
+        if lost_s >= NOTHING_S and (found is None or lost_s > found.lost_s):
+            found = TurningPoint(number, lost_s, _refuted(game, actions[number], best))
     return found
+
+
+def _refuted(game: ReferenceGame, action: int, best: Best) -> Refutation | None:
+    """The best line after an action beside the best one of all; None if all are dead ends."""
+    played = game.clone()
+    played.step(action)
+    rest = best_from(played)
+    return None if rest is None else refute(game, (action, *rest.actions), best.actions)

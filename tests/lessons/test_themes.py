@@ -13,7 +13,6 @@ from engine.game.replay import best_action
 from engine.lessons.judge import best_from
 from engine.lessons.mining import described
 from engine.lessons.positions import read_positions, write_positions
-from engine.lessons.refutation import turning_point
 from engine.lessons.themes import (
     BOTH_ENDS,
     EVICTION,
@@ -30,7 +29,7 @@ from engine.lessons.themes import (
     themes,
 )
 from engine.program import library
-from tests.lessons.test_refutation import SHELF, greedy_positions
+from tests.lessons.test_refutation import SHELF, greedy_positions, turning_point_of
 
 
 def test_every_shipped_position_is_described() -> None:
@@ -51,8 +50,8 @@ def test_every_shipped_position_is_described() -> None:
 )
 def test_a_lesson_on_a_theme_has_it_where_greed_goes_wrong(lesson: str, theme: str) -> None:
     positions = greedy_positions(SHELF.find(lesson))
-    point = turning_point(positions)
-    assert point is not None
+    point = turning_point_of(positions)
+    assert point is not None and point.refutation is not None
     found = themes(positions[point.number], point.refutation)
     assert theme in found
     assert list(found) == [t for t in THEMES if t in found]
@@ -84,8 +83,8 @@ def test_a_search_says_nothing_before_it_has_tried_every_action() -> None:
 
 def test_the_measure_is_the_same_again_and_harder_ones_are_rated_higher() -> None:
     game = SHELF.find("what-fast-memory-is-worth").begin()
-    point = turning_point(greedy_positions(SHELF.find("what-fast-memory-is-worth")))
-    assert point is not None
+    point = turning_point_of(greedy_positions(SHELF.find("what-fast-memory-is-worth")))
+    assert point is not None and point.refutation is not None
     found = about(game, point.refutation)
     assert about(game, point.refutation) == found
     harder = dataclasses.replace(found, simulations=2 * found.simulations)

@@ -7,7 +7,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from engine.game.moves import NO_COPY
+from engine.game.moves import COPY, DROP, NO_COPY
 from engine.lessons.catalogue import load_catalogue
 from engine.lessons.judge import Judge, always_drop
 from tests.ui.apps import open_view
@@ -130,6 +130,19 @@ def test_the_decision_that_cost_most_can_be_taken_again() -> None:
     command(at, "again_from")
     assert seat.attempt.tip.game.move_index == point[1].refutation.move
     assert not seat.attempt.is_over
+
+
+def test_so_can_one_that_led_into_a_dead_end_though_it_has_no_line_to_play() -> None:
+    at = open_view(_learn, lesson="dead-ends")
+    for action in (NO_COPY, NO_COPY, COPY, DROP):
+        command(at, "play", lesson="dead-ends", action=action)
+    seat = at.session_state["explorer"].learning.seats["lesson dead-ends"]
+    assert "What cost most: your decision on" in html(at) and "move 3" in html(at)
+    assert "It leads into a dead end" in html(at)
+    command(at, "line", lesson="dead-ends", which="wrong")
+    assert seat.line is None
+    command(at, "again_from", lesson="dead-ends")
+    assert seat.attempt.tip.game.move_index == 2
 
 
 def test_a_nonsense_line_is_not_shown() -> None:

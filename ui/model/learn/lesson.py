@@ -16,10 +16,10 @@ from engine.game.reference.game import ReferenceGame
 from engine.lessons.agent_view import imagined, seen
 from engine.lessons.judge import MOST_STARS, Condition, Judge, us_text
 from engine.lessons.lesson import SEARCH, AgentView
-from engine.lessons.refutation import Refutation, turning_point
+from engine.lessons.refutation import Refutation, TurningPoint, turning_point
 from ui.components.html import again_html, command_html
 from ui.components.memory_map.board import References
-from ui.components.units import count_text, gain_text
+from ui.components.units import count_text, gain_text, time_text
 from ui.model.learn.explanation import why_html
 from ui.model.learn.state import Learning, Seat
 from ui.model.play.decision import choice_html, choices, story, story_html
@@ -41,7 +41,7 @@ def lesson_html(judge: Judge, seat: Seat, has_next: bool) -> str:
     return str(div(".turn.lesson")[head, why, hints, decision_html(judge, seat)])
 
 
-def explained_in(judge: Judge, seat: Seat) -> tuple[ReferenceGame, Refutation] | None:
+def explained_in(judge: Judge, seat: Seat) -> TurningPoint | None:
     """The decision of a finished game that lost most, if it has missed the optimum."""
     tip = seat.attempt.tip
     if not tip.game.is_over:
@@ -49,21 +49,31 @@ def explained_in(judge: Judge, seat: Seat) -> tuple[ReferenceGame, Refutation] |
     if seat.explained is None or seat.explained[0] is not tip.game:
         stars = judge.verdict(tip.game, tip.dead_ends).stars
         positions = [point.game for point in seat.attempt.points]
-        seat.explained = (tip.game, turning_point(positions) if stars < MOST_STARS else None)
-    point = seat.explained[1]
-    return None if point is None else (seat.attempt.points[point.number].game, point.refutation)
+        actions = [point.by for point in seat.attempt.points if point.by is not None]
+        found = turning_point(positions, actions) if stars < MOST_STARS else None
+        seat.explained = (tip.game, found)
+    return seat.explained[1]
 
 
 def _why_html(judge: Judge, seat: Seat) -> Node:
     """What lost most in a finished game, with the lines, and a way back to that decision."""
-    explained = explained_in(judge, seat)
-    if explained is None:
+    found = explained_in(judge, seat)
+    if found is None:
         return None
-    game, refutation = explained
+    game = seat.attempt.points[found.number].game
     name = group_name(game, game.move.group)
     head = b[f"What cost most: your decision on {name}, move {game.move_index + 1}."]
+    why = p[_dead_end(found)] if found.refutation is None else why_html(game, found.refutation)
     back = command_html("again_from", "Decide it again")
-    return div(".goal.explained")[head, why_html(game, refutation), span[back]]
+    return div(".goal.explained")[head, why, span[back]]
+
+
+def _dead_end(found: TurningPoint) -> str:
+    """What a decision did after which no line reaches the end."""
+    return (
+        "It leads into a dead end, whatever is played after it. Drop-backup forced an earlier use"
+        f" to Drop, and the game has lost {time_text(found.lost_s)}."
+    )
 
 
 def _goal_html(judge: Judge, seat: Seat) -> Renderable:
@@ -221,7 +231,10 @@ class LessonScene:
 
     def explained(self, seat: Seat) -> tuple[ReferenceGame, Refutation] | None:
         """See `Scene.explained`."""
-        return explained_in(self.judge, seat)
+        found = explained_in(self.judge, seat)
+        if found is None or found.refutation is None:
+            return None
+        return seat.attempt.points[found.number].game, found.refutation
 
     def decide(self, seat: Seat, action: int) -> bool:
         """See `Scene.decide`; stars are kept as soon as they are earned."""
@@ -245,9 +258,10 @@ class LessonScene:
         elif name == "retry":
             seat.jump(seat.attempt.retry())
         elif name == "again_from":
-            explained = explained_in(self.judge, seat)
-            if explained is not None:
-                seat.jump(seat.attempt.back_to(explained[0].move_index))
+            found = explained_in(self.judge, seat)
+            if found is not None:
+                game = seat.attempt.points[found.number].game
+                seat.jump(seat.attempt.back_to(game.move_index))
         elif name in ("next", "map"):
             self.learning.wanted = name
             return True
