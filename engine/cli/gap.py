@@ -16,6 +16,7 @@ from engine.plan.io import load_plan
 from engine.plan.model import Plan
 from engine.program import library
 from engine.program.model import Program
+from engine.solvers.best_known import best_known
 from engine.solvers.registry import refuse_bad_budget
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def add_parser(commands: Any) -> None:
         "plan", type=Path, nargs="?", metavar="plan.json", help="default: greedy's game"
     )
     parser.add_argument(
-        "--best", type=Path, metavar="plan.json", help="default: the best plan that ships"
+        "--best", type=Path, metavar="plan.json", help="default: the best plan known"
     )
     parser.add_argument("--seconds", type=float, default=30.0, help="to correct decisions")
 
@@ -47,9 +48,13 @@ def run(options: argparse.Namespace) -> int:
 
     refuse_bad_budget(options.seconds)
     program = library.resolve(options.program)
-    shipped, bound_s = _known(program)
+    entry = library.entry_of(program)
+    bound_s = None if entry is None else entry.bound_s
     plan = load_plan(options.plan) if options.plan else _greedy(program)
-    best = load_plan(options.best) if options.best else shipped
+    if options.best:
+        best: Plan | None = load_plan(options.best)
+    else:
+        best = None if entry is None else best_known(entry, program)
     if bound_s is None:
         from engine.plan.bounds import lower_bound
 
@@ -68,15 +73,6 @@ def _greedy(program: Program) -> Plan:
     while not game.is_over:
         game.step(best_action(game))
     return game.plan("greedy", notes_of(game))
-
-
-def _known(program: Program) -> tuple[Plan | None, float | None]:
-    """The best plan that ships with a program, and its bound."""
-    entry = library.entry_of(program)
-    if entry is None:
-        return None, None
-    path = entry.best_plan_path
-    return (None if path is None else load_plan(path)), entry.bound_s
 
 
 def body_of(program: Program, found: Account) -> dict[str, Any]:

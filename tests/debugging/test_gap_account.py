@@ -190,6 +190,19 @@ def test_the_command_says_what_the_gap_is_made_of(capsys: pytest.CaptureFixture[
     assert body["open"][0]["cost_s"] > 0
 
 
+@pytest.mark.parametrize("name", ["teach-keep-or-drop", "expertparallel-v4-b512"])
+def test_the_best_plan_known_is_made_where_no_file_keeps_it(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = library.find_sample(name)
+    assert entry.best_plan is None and entry.best_s is not None and entry.bound_s is not None
+    assert main(["gap", name, "--seconds", "0", "--json"]) == 0
+    body = json.loads(capsys.readouterr().out)
+    assert body["plan_s"] > body["best_s"] == pytest.approx(entry.best_s, rel=1e-9)
+    assert body["bounds_s"] == pytest.approx(entry.best_s - entry.bound_s, rel=1e-6)
+    assert body["open"]
+
+
 def test_the_bound_and_the_best_plan_are_those_of_the_content_and_not_of_the_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from engine.program import library
 from engine.program.io import content_hash
 from engine.program.library import SampleEntry
 from engine.program.model import Program
+from engine.solvers.best_known import maker_of
 from ui.components.markdown import plain
 from ui.components.memory_map.plan_actions import telling_move
 from ui.jobs.protocol import DONE
@@ -27,8 +28,6 @@ from ui.session.state import OpenPlan, OpenProgram, Session
 COMPILED = "xla_compiled"
 BEST_KNOWN = "best known"
 """The name of the plan that ships with a sample, whichever solver made it."""
-_EXHAUSTIVE = "exhaustive"
-"""Solver of the teaching programs: so small that `evolution` finds the best plan in a second."""
 FIRST_SOLVER = "greedy"
 _FIRST_SECONDS = 60.0
 _LINK_SECONDS = 10.0
@@ -210,9 +209,7 @@ def open_named(session: Session, name: str) -> None:
 
 def best_name(entry: SampleEntry) -> str:
     """The plan to ask for to see the best known one: its file, else the quick solver's."""
-    if entry.best_solver == _EXHAUSTIVE:
-        return "evolution"
-    return BEST_KNOWN if entry.best_plan else entry.best_solver or ""
+    return BEST_KNOWN if entry.best_plan else maker_of(entry) or ""
 
 
 def title_of(plan: OpenPlan) -> str:
