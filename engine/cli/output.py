@@ -84,7 +84,7 @@ def timing(program: Program, plan: Plan) -> dict[str, Any]:
 
 def time_text(seconds: float) -> str:
     """Seconds as all commands print them: `14.200 us`."""
-    return f"{seconds * 1e6:.3f} us"
+    return f"{seconds * 1e6:z.3f} us"
 
 
 def fact_lines(facts: Mapping[str, Any]) -> list[str]:
@@ -96,7 +96,7 @@ def fact_lines(facts: Mapping[str, Any]) -> list[str]:
     total              100.000 us
     read               100.0%
     """
-    times = {key: f"{v * 1e6:.3f}" for key, v in facts.items() if key.endswith("_s")}
+    times = {key: f"{v * 1e6:z.3f}" for key, v in facts.items() if key.endswith("_s")}
     width = max(map(len, times.values()), default=0)
     lines = []
     for key, value in facts.items():

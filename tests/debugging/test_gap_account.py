@@ -16,6 +16,7 @@ from engine.game.moves import DROP, NO_COPY
 from engine.game.notes import notes_of
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
+from engine.hardware.what_if import WhatIf, derive
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
 from engine.plan.io import load_plan
@@ -188,6 +189,16 @@ def test_the_command_says_what_the_gap_is_made_of(capsys: pytest.CaptureFixture[
     parts_s = body["explained_s"] + body["open_s"] + body["bounds_s"]
     assert parts_s == pytest.approx(body["gap_s"], rel=1e-3)
     assert body["open"][0]["cost_s"] > 0
+
+
+def test_nothing_is_not_less_than_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    smallest = library.load_sample("teach-prefetch").hardware.alignment
+    program = derive(library.load_sample("teach-prefetch"), WhatIf(fast_bytes=smallest), "small")
+    save(program, tmp_path / "small.json")
+    assert main(["gap", str(tmp_path / "small.json")]) == 0
+    assert capsys.readouterr().out.startswith("0.000 us to the bound")
 
 
 @pytest.mark.parametrize("name", ["teach-keep-or-drop", "expertparallel-v4-b512"])
