@@ -32,7 +32,7 @@ class Best:
 def best_from(game: ReferenceGame) -> Best | None:
     """The best continuation of a game, which is left as it is; None if all are dead ends.
 
-    Depth first, what earns most at once before the rest; a branch ends where even all savings that
+    Depth first, what earns most at once before the rest; a branch ends where even all gains that
     are left would not be better. Raises LessonError for a board that takes too many positions.
     """
     return _Search(game).run()
@@ -59,7 +59,7 @@ class _Search:
         self._best: Best | None = None
         self._left = [0.0]
         for move in reversed(game.moves):
-            self._left.append(self._left[-1] + move.saving_s / game.program.all_slow_s)
+            self._left.append(self._left[-1] + max(0.0, move.saving_s) / game.program.all_slow_s)
         self._left.reverse()
 
     def run(self) -> Best | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,6 +15,8 @@ from engine.lessons.catalogue import load_catalogue
 from engine.lessons.judge import Judge, best_from, look_ahead
 from engine.lessons.lesson import Goal
 from engine.program import library
+from engine.program.model import Program
+from engine.program.teaching import Draft
 
 STRICT = "dead-ends"
 
@@ -34,6 +38,42 @@ def test_it_finds_what_enumeration_finds(name: str) -> None:
     game = ReferenceGame(library.load_sample(name))
     found = best_from(game)
     assert found is not None and not game.actions
+    assert found.total_reward == pytest.approx(max(every_end(game)), abs=1e-9)
+
+
+def with_a_costly_write(write_us: float, reads_us: Sequence[float]) -> Program:
+    """Two tensors that share the memory, then a third one whose write is slower when it is fast."""
+    draft = Draft()
+    draft.step("make", 20)
+    first, second = draft.write("a", 600), draft.write("b", 600)
+    draft.step("use", 20, [first, second])
+    third = draft.write("c", 100)
+    draft.step("end", 20, [third])
+    draft.write("out", 1, is_live_out=True)
+    program = draft.program("costly-write", "", "")
+    saving_us = {
+        (first, True): 100,
+        (second, True): 100,
+        (third, True): write_us,
+        **{(value, False): us for value, us in zip((first, second, third), reads_us, strict=True)},
+    }
+    accesses = (
+        replace(a, saving_s=1e-6 * saving_us.get((a.value, a.is_write), 0.0))
+        for a in program.accesses
+    )
+    instructions = (replace(i, fast_s=i.fast_s + 1e-3) for i in program.instructions)
+    return replace(program, accesses=tuple(accesses), instructions=tuple(instructions))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_so_it_does_where_a_move_costs_something_and_can_be_dropped(seed: int) -> None:
+    chance = random.Random(seed)
+    reads_us = [chance.randrange(500, 700) for _ in range(2)]
+    program = with_a_costly_write(-chance.randrange(100, 600), [*reads_us, 50])
+    game = ReferenceGame(program)
+    assert any(move.saving_s < 0 for move in game.moves)
+    found = best_from(game)
+    assert found is not None
     assert found.total_reward == pytest.approx(max(every_end(game)), abs=1e-9)
 
 
