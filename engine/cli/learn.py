@@ -47,6 +47,10 @@ def _check(options: argparse.Namespace) -> int:
     easy = trivial_wins(lesson, judge)
     if easy:
         raise LessonError(f"{options.check.name}: the goal is reached by {' and by '.join(easy)}")
+    beyond = judge.out_of_reach()
+    if beyond:
+        told = " and ".join(f"'{text}'" for text in beyond)
+        raise LessonError(f"{options.check.name}: goal: no game meets {told}; ask for less")
     goals = [condition.text for condition in judge.conditions(0.0, 0.0)]
     body = {
         "lesson": lesson.name,

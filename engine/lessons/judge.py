@@ -29,13 +29,16 @@ class Best:
     total_reward: float
 
 
-def best_from(game: ReferenceGame) -> Best | None:
+def best_from(
+    game: ReferenceGame, counts: Callable[[ReferenceGame], bool] = lambda end: True
+) -> Best | None:
     """The best continuation of a game, which is left as it is; None if all are dead ends.
 
-    Depth first, what earns most at once before the rest; a branch ends where even all gains that
-    are left would not be better. Raises LessonError for a board that takes too many positions.
+    `counts`: whether a finished game does. Depth first, what earns most at once before the rest; a
+    branch ends where even all gains that are left would not be better. Raises LessonError for a
+    board that takes too many positions.
     """
-    return _Search(game).run()
+    return _Search(game, counts).run()
 
 
 def look_ahead(game: ReferenceGame, action: int, depth: int) -> float | None:
@@ -53,8 +56,8 @@ def look_ahead(game: ReferenceGame, action: int, depth: int) -> float | None:
 
 
 class _Search:
-    def __init__(self, game: ReferenceGame) -> None:
-        self._root = game
+    def __init__(self, game: ReferenceGame, counts: Callable[[ReferenceGame], bool]) -> None:
+        self._root, self._counts = game, counts
         self._num_positions = 0
         self._best: Best | None = None
         self._left = [0.0]
@@ -72,7 +75,8 @@ class _Search:
             if most <= self._best.total_reward + _HAIR:
                 return
         if game.is_over:
-            self._best = Best(tuple(game.actions[self._root.move_index :]), game.total_reward)
+            if self._counts(game):
+                self._best = Best(tuple(game.actions[self._root.move_index :]), game.total_reward)
             return
         self._num_positions += 1
         if self._num_positions > MOST_POSITIONS:
@@ -131,10 +135,13 @@ class Judge:
     @cached_property
     def optimum_s(self) -> float:
         """The simulated latency of the best game."""
+        return _simulated(self._end_of(self.best)).latency_s
+
+    def _end_of(self, best: Best) -> ReferenceGame:
         game = self.lesson.begin()
-        for action in self.best.actions:
+        for action in best.actions:
             game.step(action)
-        return _simulated(game).latency_s
+        return game
 
     @cached_property
     def rival_s(self) -> float:
@@ -177,13 +184,33 @@ class Judge:
         goal = self.lesson.goal
         conditions = self._on_latency(latency_s)
         if goal.stall_s is not None:
-            most = f"Wait at most {us_text(goal.stall_s)}"
-            text = most if goal.stall_s else "Never wait for a copy"
+            text = _wait_text(goal.stall_s)
             conditions.append(Condition(text, stall_s <= goal.stall_s + _HAIR_S))
         if goal.dead_ends is not None:
             text = f"At most {goal.dead_ends} dead ends" if goal.dead_ends else "No dead end"
             conditions.append(Condition(text, dead_ends <= goal.dead_ends))
         return tuple(conditions)
+
+    def out_of_reach(self) -> tuple[str, ...]:
+        """The conditions that no game meets, or none all together, in words; empty if one does.
+
+        A game without dead ends is among the best ones, so that those on latency and waiting
+        decide. Raises LessonError for a large board.
+        """
+        best_s, most_s = self.optimum_s, self.lesson.goal.stall_s
+        missed = tuple(c.text for c in self.conditions(best_s, 0.0) if not c.is_met)
+        if missed or most_s is None:
+            return missed
+
+        def is_patient(end: ReferenceGame) -> bool:
+            return _simulated(end).stall_s <= most_s + _HAIR_S
+
+        best = best_from(self.lesson.begin(), is_patient)
+        if best is None:
+            return (_wait_text(most_s),)
+        latency_s = _simulated(self._end_of(best)).latency_s
+        missed = tuple(c.text for c in self.conditions(latency_s, 0.0) if not c.is_met)
+        return (*missed, _wait_text(most_s)) if missed else ()
 
     def _on_latency(self, latency_s: float) -> list[Condition]:
         goal, limits = self.lesson.goal, []
@@ -207,6 +234,10 @@ class Judge:
             return MOST_STARS
         middle = (self.limit_s + self.optimum_s) / 2
         return 2 if latency_s <= middle else 1
+
+
+def _wait_text(most_s: float) -> str:
+    return f"Wait at most {us_text(most_s)}" if most_s else "Never wait for a copy"
 
 
 def us_text(seconds: float) -> str:

@@ -29,6 +29,21 @@ def test_a_word_that_is_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no lesson has these words" in capsys.readouterr().out
 
 
+def test_a_goal_that_nobody_can_reach_is_refused_with_its_condition(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def refusal(lesson: str, goal: str) -> str:
+        text = (FOLDER / f"{lesson}.toml").read_text()
+        path = tmp_path / "mine.toml"
+        path.write_text(text.replace('reach = "optimum"', goal))
+        assert main(["learn", "--check", str(path)]) == 2
+        return capsys.readouterr().err
+
+    assert "no game meets 'Save at least 100,000 µs'" in refusal(LESSON, "save_us = 100000")
+    told = refusal("a-stall-that-pays", 'reach = "optimum"\nstall_us = 0')
+    assert "no plan is faster' and 'Never wait for a copy'" in told
+
+
 def test_it_checks_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = (FOLDER / f"{LESSON}.toml").read_text()
     optimum_us = 1e6 * Judge(load_catalogue().find(LESSON)).optimum_s

@@ -65,6 +65,28 @@ def with_a_costly_write(write_us: float, reads_us: Sequence[float]) -> Program:
     return replace(program, accesses=tuple(accesses), instructions=tuple(instructions))
 
 
+def test_of_equally_fast_games_one_that_does_not_wait_is_found() -> None:
+    """A Copy gains 300 us and waits 256; without it the result has room, which saves 44."""
+    draft = Draft()
+    weight = draft.input("weight", 256)
+    draft.step("make", 20, [weight])
+    result = draft.write("result", 900)
+    draft.step("use", 660, [result])
+    program = draft.program("a-tie", "", "")
+    saving_us = {(weight, False): 300, (result, True): 44, (result, False): 0}
+    accesses = tuple(
+        replace(a, saving_s=1e-6 * saving_us[a.value, a.is_write]) for a in program.accesses
+    )
+    program = replace(program, accesses=accesses)
+    lesson = replace(load_catalogue().find("one-road"), program=program, start=())
+    judge = Judge(replace(lesson, goal=Goal(is_optimum=True, stall_s=0.0)))
+    best = lesson.begin()
+    for action in judge.best.actions:
+        best.step(action)
+    assert not judge.verdict(best).is_reached, "the best game that is found first waits"
+    assert judge.out_of_reach() == ()
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_so_it_does_where_a_move_costs_something_and_can_be_dropped(seed: int) -> None:
     chance = random.Random(seed)
