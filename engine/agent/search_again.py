@@ -29,7 +29,7 @@ def trace_move(
     settings that do not search.
     """
     if not 0 <= move < workload.num_moves:
-        raise UsageError(f"move {move}: the game has the moves 0 to {workload.num_moves - 1}")
+        raise UsageError(f"move {move + 1}: the game has the moves 1 to {workload.num_moves}")
     if config.model == POLICY_ONLY:
         raise ConfigError("policy-only play does not search; choose another model")
     arena = workload.arena

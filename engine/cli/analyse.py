@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         facts |= {"costs": remark} if remark else {}
         shown = GameReport(options.trace.name, facts, all_findings, study.completeness)
         _write(options.report, program.name, blocks(program.name, [shown]))
-    show(options, body, [*in_words(body), *_worst(body["findings"])])
+    show(options, body, [*in_words(body), *finding_lines(body["findings"])])
     warn_of_unestimated(program)
     return 0
 
@@ -144,10 +144,10 @@ def inbox_of(findings: Sequence[Finding]) -> list[Finding]:
     return inbox(findings)[:_MOST_ROWS]
 
 
-def _worst(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """A line for each of the first rows that has a verdict."""
+def finding_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """A line for each of the first rows that has a verdict; the first move is move 1."""
     return [
-        f"{row['verdict']:10} move {row['move']}: {row['action']} of {row['tensor']},"
+        f"{row['verdict']:10} move {row['move'] + 1}: {row['action']} of {row['tensor']},"
         f" {row['better']} is better by {row['regret_us']:.3f} us"
         for row in rows[:_MOST_WORDS]
         if row["verdict"]

@@ -88,7 +88,7 @@ class Forcing:
             raise UsageError(f"{continuation!r} does not go on by itself; {', '.join(known)} do")
         game = self._forced(move, action)
         if finish(game, known[continuation]) is None:
-            raise UsageError(f"{ACTION_NAMES[action]} at move {move} ends in a dead end")
+            raise UsageError(f"{ACTION_NAMES[action]} at move {move + 1} ends in a dead end")
         return self._answer(game, move, action, continuation)
 
     def played(self, actions: Sequence[int], move: int, name: str) -> Counterfactual:
@@ -98,7 +98,7 @@ class Forcing:
         """
         game = self._forced(move, int(actions[move]))
         if tuple(actions[:move]) != self.actions[:move] or len(actions) != len(self.actions):
-            raise UsageError(f"{name}: its game leaves the original before move {move}")
+            raise UsageError(f"{name}: its game leaves the original before move {move + 1}")
         for number in range(move + 1, len(actions)):
             _refuse_illegal(game, number, int(actions[number]))
             game.step(int(actions[number]))
@@ -131,7 +131,7 @@ class Forcing:
 
     def _forced(self, move: int, action: int) -> ReferenceGame:
         if not 0 <= move < len(self.actions):
-            raise UsageError(f"move {move}: the game has the moves 0 to {len(self.actions) - 1}")
+            raise UsageError(f"move {move + 1}: the game has the moves 1 to {len(self.actions)}")
         game = ReferenceGame(self.program, self.rules)
         for earlier in self.actions[:move]:
             game.step(earlier)
@@ -151,7 +151,7 @@ class Forcing:
 def _refuse_illegal(game: ReferenceGame, move: int, action: int) -> None:
     if not 0 <= action < NUM_ACTIONS or not game.effect(action).is_legal:
         name = ACTION_NAMES[action] if 0 <= action < NUM_ACTIONS else str(action)
-        raise UsageError(f"{game.program.name}: {name} is illegal at move {move}")
+        raise UsageError(f"{game.program.name}: {name} is illegal at move {move + 1}")
 
 
 def _timed(program: Program, plan: Plan) -> float:

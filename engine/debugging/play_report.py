@@ -55,7 +55,7 @@ def report(
 
 
 def in_words(body: dict[str, Any]) -> list[str]:
-    """The report in a few lines."""
+    """The report in a few lines; the first move is move 1."""
     lines = [
         f"{body['program']}: {body['num_moves']} moves, {body['above_par_us']:.3f} us above the"
         f" baseline, model {body['model']}"
@@ -71,7 +71,7 @@ def in_words(body: dict[str, Any]) -> list[str]:
             f" value by {step['value']['mean_abs_us']:.3f} us"
         )
     for one in body["surprise"]["inbox"][:SHOWN]:
-        move = f"move {one['move']}: {one['action']}, {one['index']:.1f} times the average"
+        move = f"move {one['move'] + 1}: {one['action']}, {one['index']:.1f} times the average"
         lines.append(f"surprise   {move} ({one['why']})")
     if regret := body["regret"]:
         lines.append(
@@ -80,7 +80,7 @@ def in_words(body: dict[str, Any]) -> list[str]:
         for row in regret["worst"][:SHOWN]:
             cost = f"{row['played']['action']} cost {row['regret_us']:.3f} us"
             lines.append(
-                f"regret     move {row['move']}: {cost}, {row['other']['action']} is better"
+                f"regret     move {row['move'] + 1}: {cost}, {row['other']['action']} is better"
             )
     return lines
 
@@ -93,7 +93,7 @@ def explore(
     Regrets that the study knows already cost no time.
     """
     for regret in study.run(signs.order(), seconds):
-        word = f"move {regret.move}: {regret.regret_us:.2f} µs"
+        word = f"move {regret.move + 1}: {regret.regret_us:.2f} µs"
         if progress is not None and not progress(study.completeness, word):
             return
 

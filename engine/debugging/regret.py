@@ -229,7 +229,7 @@ class RegretStudy:
             if action >= NUM_ACTIONS or not legal[action]:
                 name = ACTION_NAMES[action] if action < NUM_ACTIONS else str(action)
                 raise CheckpointError(
-                    f"{self.program.name}: {name} at move {move} is illegal under place rule"
+                    f"{self.program.name}: {name} at move {move + 1} is illegal under place rule"
                     f" {game.rules.place!r}; pass the rules that the game was played by"
                 )
             if sum(legal) > 1:

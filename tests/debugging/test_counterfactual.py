@@ -78,7 +78,7 @@ def test_somebody_elses_game_is_judged_alike_and_must_obey() -> None:
     assert (again.latency_s, again.continuation) == (own.latency_s, "search")
     assert forcing.begun(at, DROP) == (*actions[:at], DROP)
     other = [a for a in range(NUM_ACTIONS) if a != own.actions[0]]
-    with pytest.raises(UsageError, match="leaves the original before move"):
+    with pytest.raises(UsageError, match=f"leaves the original before move {at + 1}"):
         forcing.played((other[0], *own.actions[1:]), at, "search")
 
 
@@ -89,11 +89,11 @@ def test_what_is_not_a_move_of_the_game_is_refused() -> None:
     while all(game.legal()):
         game.step(actions[game.move_index])
     at, refused = game.move_index, game.legal().index(False)
-    with pytest.raises(UsageError, match=f"is illegal at move {at}"):
+    with pytest.raises(UsageError, match=f"is illegal at move {at + 1}"):
         forcing.play(at, refused, GREEDY)
-    with pytest.raises(UsageError, match="9 is illegal at move 0"):
+    with pytest.raises(UsageError, match="9 is illegal at move 1"):
         forcing.play(0, 9, GREEDY)
-    with pytest.raises(UsageError, match=r"the game has the moves 0 to"):
+    with pytest.raises(UsageError, match=r"the game has the moves 1 to"):
         forcing.play(len(actions), DROP, GREEDY)
     with pytest.raises(UsageError, match="does not go on by itself"):
         forcing.play(0, DROP, LOCAL)

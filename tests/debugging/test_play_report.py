@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from engine.debugging.play_report import report
+from engine.cli.analyse import finding_lines
+from engine.debugging.play_report import in_words, report
 from engine.debugging.regret import RegretStudy, study_of
 from engine.debugging.surprise import surprises
 from engine.game.reference.game import ReferenceGame
@@ -56,6 +57,26 @@ def test_the_worst_moves_come_first() -> None:
     assert body["best_game"]["gain_us"] >= costs[0]
 
 
+def test_in_words_the_first_move_is_move_1() -> None:
+    program, rules, trace = real_run()
+    body = report(trace, study_of(trace, program, rules))
+    one = body["surprise"]["inbox"][0]
+    body["regret"]["worst"] = [
+        {
+            "move": 6,
+            "regret_us": 2.0,
+            "played": {"action": "Drop"},
+            "other": {"action": "Copy"},
+        }
+    ]
+    told = "\n".join(in_words(body))
+    assert f"surprise   move {one['move'] + 1}: {one['action']}" in told
+    assert "regret     move 7: Drop cost 2.000 us, Copy is better" in told
+    row = {"verdict": "blunder", "move": 6, "action": "Drop", "tensor": "w", "better": "Copy"}
+    (line,) = finding_lines([row | {"regret_us": 2.0}])
+    assert line == "blunder    move 7: Drop of w, Copy is better by 2.000 us"
+
+
 def test_progress_is_told_and_may_end_the_work() -> None:
     program, rules, trace = real_run()
     told: list[tuple[float, str]] = []
@@ -70,7 +91,7 @@ def test_progress_is_told_and_may_end_the_work() -> None:
     assert len(told) == 1
     assert told[0][0] == body["regret"]["completeness"] == 1 / len(study.choices)
     first = next(m for m in surprises(trace).order() if m in study.choices)
-    assert told[0][1].startswith(f"move {first}:")
+    assert told[0][1].startswith(f"move {first + 1}:"), "in words the first move is move 1"
     # What is known is not looked for again; the rest is.
     more: list[float] = []
     report(trace, study, progress=lambda share, word: not more.append(share))

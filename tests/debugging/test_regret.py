@@ -237,9 +237,9 @@ def test_games_that_do_not_fit_are_refused() -> None:
     actions = random_game(program, 0)
     with pytest.raises(CheckpointError, match=r"has 1 actions, the program 5 moves"):
         RegretStudy(program, actions[:1], RULES)
-    with pytest.raises(CheckpointError, match=r"Copy at move 0 is illegal under place rule"):
+    with pytest.raises(CheckpointError, match=r"Copy at move 1 is illegal under place rule"):
         RegretStudy(program, [COPY, *actions[1:]], RULES)
-    with pytest.raises(CheckpointError, match=r"7 at move 0 is illegal"):
+    with pytest.raises(CheckpointError, match=r"7 at move 1 is illegal"):
         RegretStudy(program, [7, *actions[1:]], RULES)
 
 
