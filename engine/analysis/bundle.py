@@ -73,9 +73,10 @@ def bundle(
     files = {PROGRAM_FILE: gzip.compress(_text(to_json(program)), mtime=0)}
     expected: dict[str, Any] = {}
     commands = []
-    for number, (name, plan) in enumerate(plans.items(), start=1):
-        path = f"plans/{file_name(name)}.json"
-        if path in files:
+    for name, plan in plans.items():
+        path, number = f"plans/{file_name(name)}.json", 1
+        while path in files:
+            number += 1
             path = f"plans/{file_name(name)}-{number}.json"
         files[path] = _text(plan_to_json(plan))
         violation = check(program, plan)

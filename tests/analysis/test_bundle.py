@@ -54,6 +54,17 @@ def test_plans_whose_names_become_one_file_name_are_all_there() -> None:
         assert set(expected) <= set(archive.namelist())
 
 
+def test_a_numbered_name_that_is_taken_is_passed_over() -> None:
+    program = library.load_sample("alexnet-v4-b24")
+    solvers = {"A-4": "greedy", "A-2": "all_slow", "A": "xla_compiled", "A?": "xla_like"}
+    plans = {name: solve(solver, program) for name, solver in solvers.items()}
+    with zipfile.ZipFile(io.BytesIO(bundle(program, plans))) as archive:
+        expected = json.loads(archive.read("expected.json"))
+        assert [e["name"] for e in expected.values()] == list(plans)
+        for path, facts in expected.items():
+            assert json.loads(archive.read(path))["solver"] == facts["solver"]
+
+
 def test_names_become_file_names() -> None:
     assert file_name("you 2") == "you-2"
     assert file_name("../..") == "plan"
