@@ -118,11 +118,13 @@ def value_calibration(trace: SearchTrace, num_bins: int = NUM_BINS) -> ValueCali
 def calibrate(predicted_us: Floats, achieved_us: Floats, num_bins: int = NUM_BINS) -> Calibration:
     """At most `num_bins` bins of about equally many moves; equal predictions share a bin.
 
+    Where many are equal they begin a bin of their own, the largest ones too.
+
     Raises ValueError if there is nothing to compare.
     """
     error = spread(predicted_us - achieved_us)
-    edges = np.unique(np.quantile(predicted_us, np.linspace(0.0, 1.0, num_bins + 1)))
-    place = np.searchsorted(edges[1:-1], predicted_us, side="right")
+    edges = np.unique(np.quantile(predicted_us, np.linspace(0.0, 1.0, num_bins + 1)[1:-1]))
+    place = np.searchsorted(edges, predicted_us, side="right")
     bins = []
     for index in np.unique(place):
         inside = place == index

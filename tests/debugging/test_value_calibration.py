@@ -45,6 +45,11 @@ def test_equal_predictions_share_a_bin() -> None:
     assert constant.correlation is None
 
 
+def test_the_largest_predictions_are_apart_where_many_are_equal() -> None:
+    found = calibrate(np.repeat([0.0, 100.0], [71, 30]), np.zeros(101))
+    assert [(b.predicted_us, b.count) for b in found.bins] == [(0.0, 71), (100.0, 30)]
+
+
 def test_a_prediction_on_an_edge_belongs_to_the_upper_bin() -> None:
     found = calibrate(np.array([1.0, 2.0, 3.0]), np.zeros(3), num_bins=2)
     assert [(b.predicted_us, b.count) for b in found.bins] == [(1.0, 1), (2.5, 2)]
