@@ -90,6 +90,22 @@ def test_loops_are_part_of_the_tree_with_their_counts() -> None:
     assert path[:2] == (f"{program.regions[0].name} ×16", f"{inner.name} ×4")
 
 
+@pytest.mark.parametrize(
+    ("count", "told"), [(1023.0, "1,023"), (20000.0, "20,000"), (12345.6, "12,346"), (0.3, "0.3")]
+)
+def test_a_count_is_told_to_the_last_round(count: float, told: str) -> None:
+    program = load_sample("gptdecode-v5e-b8")
+    outer, inner = program.regions[:2]
+    regions = (
+        replace(outer, multiplicity=3.7),
+        replace(inner, multiplicity=3.7 * count),
+        *program.regions[2:],
+    )
+    program = replace(program, regions=regions)
+    path = tree_path(program, layers_of(program), inner.start)
+    assert path[:2] == (f"{outer.name} ×3.7", f"{inner.name} ×{told}")
+
+
 def test_without_any_name_the_operations_stand_for_the_layers() -> None:
     program = load_sample("teach-prefetch")
     plain = [replace(i, op_name=f"jit(f)/{n}") for n, i in enumerate(program.instructions)]
