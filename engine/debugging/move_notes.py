@@ -20,8 +20,9 @@ from engine.files import json_of
 MOST_NOTES = 200
 LONGEST_NOTE = 500
 """Characters of one note."""
-_MOST_BYTES = 2**18
-"""Most bytes of a link's notes, unpacked."""
+_MOST_BYTES = MOST_NOTES * (6 * LONGEST_NOTE + 100)
+"""Most bytes of a link's notes, unpacked: JSON has up to six for a character, and for each note its
+game and move besides."""
 
 
 def game_key(actions: Iterable[int]) -> str:
@@ -87,7 +88,9 @@ class MoveNotes:
         """The notes as text of letters that a link may hold; empty without notes."""
         if not len(self):
             return ""
-        packed = zlib.compress(json.dumps(self.to_json(), separators=(",", ":")).encode(), 9)
+        body = json.dumps(self.to_json(), separators=(",", ":"), ensure_ascii=False)
+        # A file may hold half a character, which JSON reads from bytes like these.
+        packed = zlib.compress(body.encode(errors="surrogatepass"), 9)
         return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
