@@ -226,9 +226,9 @@ def cases(name: str) -> list[Case]:
 def tried(name: str, seconds: float = 3.0) -> Iterator[Finding]:
     """Try a solver: a finding for each case.
 
-    Raises UnknownNameError for an unknown one, ConfigError for seconds that there are not.
-    `seconds`: of the runs that are measured. Where its process crashes, or a case does not end, the
-    further cases of that rule are left out.
+    Raises UnknownNameError for an unknown one, ConfigError for seconds that there are not,
+    SolverError where its process does not start. `seconds`: of the runs that are measured. Where
+    its process crashes, or a case does not end, the further cases of that rule are left out.
     """
     find(name)
     refuse_bad_budget(seconds)
@@ -246,7 +246,10 @@ _COMMAND = (sys.executable, "-m", "engine.workflows.solver_contract")
 def _process(
     name: str, seconds: float, waiting: list[Case]
 ) -> Generator[Finding, None, Case | None]:
-    """The findings of a process that works through cases; returns the one in which it was lost."""
+    """The findings of a process that works through cases; returns the one in which it was lost.
+
+    Raises SolverError if it does not begin with them.
+    """
     path = os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     process = subprocess.Popen(
         [*_COMMAND, name, str(seconds), json.dumps(waiting)],
@@ -257,8 +260,12 @@ def _process(
     assert process.stdout is not None
     with process.stdout as answers:
         try:
-            if _answer(process, answers, START_S) != READY:
-                raise SolverError(f"{name}: the process that tries it does not start")
+            try:
+                first = _answer(process, answers, START_S)
+            except _LostError as lost:
+                first = str(lost)
+            if first != READY:
+                raise SolverError(f"{name}: the process that tries it does not start: {first}")
             patience_s = FIRST_PATIENCE_S
             for rule, program in waiting:
                 try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -123,6 +124,29 @@ def test_a_run_without_end_is_a_finding_and_other_rules_go_on(
     monkeypatch.setattr(solver_contract, "FIRST_PATIENCE_S", 1.0)
     found = [Finding(rule, program, "did not end within 1 s") for rule, program in few]
     assert list(tried("dies_or_hangs")) == found
+
+
+@pytest.mark.parametrize(
+    ("code", "start_s", "why"),
+    [
+        ("raise SystemExit(3)", 60.0, "its process died (exit status 3)"),
+        ("import time; time.sleep(60)", 1.0, "did not end within 1 s"),
+    ],
+)
+def test_a_process_that_does_not_start_is_an_error_of_one_line(
+    code: str,
+    start_s: float,
+    why: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(solver_contract, "cases", lambda name: [(SOUND, "teach-prefetch")])
+    monkeypatch.setattr(solver_contract, "_COMMAND", (sys.executable, "-c", code))
+    monkeypatch.setattr(solver_contract, "START_S", start_s)
+    assert main(["check-solver", "fine"]) == 2
+    assert capsys.readouterr().err == (
+        f"error: fine: the process that tries it does not start: {why}\n"
+    )
 
 
 def test_cases_try_every_rule_on_programs_that_the_solver_can_run_on() -> None:
