@@ -122,10 +122,13 @@ def score(
 
 @dataclass(frozen=True)
 class _Judgement:
-    """A decision, and by action the seconds that the best game known with it saves in the end."""
+    """A decision, and by action the seconds that the best game known with it saves in the end.
+
+    `own`: the actions of the game from there to its end, `lines`: of the best game known.
+    """
 
     move: int
-    played: int
+    own: tuple[int, ...]
     greedy: int
     saved_s: dict[int, float]
     lines: dict[int, tuple[int, ...]]
@@ -135,17 +138,19 @@ def _judgement(game: ReferenceGame, rest: Sequence[int], games: Sequence[Recorde
     values = judged(game, games, rest)
     saved_s = {action: value.saved_s for action, value in values.items()}
     lines = {action: value.actions for action, value in values.items()}
-    return _Judgement(game.move_index, rest[0], best_action(game), saved_s, lines)
+    return _Judgement(game.move_index, tuple(rest), best_action(game), saved_s, lines)
 
 
 def _rows(judgements: Sequence[_Judgement], own_s: float) -> tuple[list[Row], float]:
     """The rows in order, and what the best game known from the first decision on saves."""
     rows: list[Row] = []
-    later_s = own_s
+    later_s, later_line = own_s, tuple[int, ...]()
     for judgement in reversed(judgements):
-        played, saved_s = judgement.played, dict(judgement.saved_s)
-        # Whoever plays it can go on as was found at a later decision of this game.
-        saved_s[played] = max(saved_s[played], later_s)
+        played, saved_s, lines = judgement.own[0], dict(judgement.saved_s), dict(judgement.lines)
+        if later_s > saved_s[played]:
+            # Whoever plays it can go on as was found at a later decision of this game.
+            between = judgement.own[: len(judgement.own) - len(later_line)]
+            saved_s[played], lines[played] = later_s, (*between, *later_line)
         better = max(saved_s, key=lambda action: (saved_s[action], action == played))
         rows.append(
             Row(
@@ -155,8 +160,8 @@ def _rows(judgements: Sequence[_Judgement], own_s: float) -> tuple[list[Row], fl
                 lost_s=saved_s[better] - saved_s[played],
                 won_s=saved_s[played] - saved_s[judgement.greedy],
                 after_s=saved_s[played] - later_s,
-                line=judgement.lines[better],
+                line=lines[better],
             )
         )
-        later_s = saved_s[better]
+        later_s, later_line = saved_s[better], lines[better]
     return rows[::-1], later_s

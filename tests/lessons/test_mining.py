@@ -135,6 +135,26 @@ def test_the_score_sheet_of_greed_and_of_the_optimum() -> None:
     assert few.distance_s == pytest.approx(gap_s) == pytest.approx(_explained(few))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_line_of_a_decision_saves_what_its_row_says(name: str) -> None:
+    """Also where the best game with what was played was found at a later decision."""
+    program, dice = board(name), random.Random(1)
+    start = ReferenceGame(program)
+    for _ in range(4):
+        own = start.clone()
+        while not own.is_over:
+            own.step(dice.choice(own.legal_actions()))
+        sheet = score(start, own.actions, range(start.num_moves), [], most=12)
+        known_s = own.total_reward * program.all_slow_s
+        for row in reversed(sheet.rows):
+            known_s += row.after_s + row.lost_s
+            end = start.clone()
+            for action in (*own.actions[: row.move], *row.line):
+                end.step(action)
+            assert end.is_over and row.line[0] == row.better
+            assert end.total_reward * program.all_slow_s == pytest.approx(known_s, abs=1e-12)
+
+
 def _explained(sheet: Sheet) -> float:
     lost = sum(sheet.lost_in(phase) for phase in range(len(PHASES)))
     assert all(row.lost_s >= 0 and row.after_s >= 0 for row in sheet.rows)
