@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from engine.program.counts import count_text
 from engine.program.model import TOP_LEVEL, Program
 
 Path = tuple[str, ...]
@@ -81,16 +82,10 @@ def tree_path(program: Program, layers: Layers, slot: int) -> Path:
     while level != TOP_LEVEL:
         region = program.regions[level]
         count = region.multiplicity / program.multiplicity(region.parent)
-        loops.insert(0, f"{region.name} ×{_count_text(count)}")
+        loops.insert(0, f"{region.name} ×{count_text(count)}")
         level = region.parent
     phase = (layers.phases[slot],) if layers.phases[slot] else ()
     return (*phase, *loops, *(layers.paths[slot] or (UNNAMED,)))
-
-
-def _count_text(count: float) -> str:
-    """How often a loop runs, or a branch: a share or a mean with three digits."""
-    is_whole = abs(count - round(count)) <= 1e-9 * count
-    return f"{round(count):,}" if is_whole or count >= 100 else f"{count:.3g}"
 
 
 def paths_of_groups(program: Program, layers: Layers) -> list[Path | None]:

@@ -212,11 +212,21 @@ def unknown_loops(program: Program) -> dict[str, float]:
     }
 
 
+def count_text(count: float) -> str:
+    """How often a loop runs, or a branch: a share or a mean with three digits.
+
+    >>> count_text(1024.0), count_text(1e6), count_text(1 / 3)
+    ('1,024', '1,000,000', '0.333')
+    """
+    is_whole = abs(count - round(count)) <= 1e-9 * count
+    return f"{round(count):,}" if is_whole or count >= 100 else f"{count:.3g}"
+
+
 def counts_remarks(program: Program) -> list[str]:
     """A sentence on the counts that were assumed, for want of better; none where all are known."""
     known = given_counts(program)
     loops = [
-        f"{name} as {count:g} iterations"
+        f"{name} as {count_text(count)} iterations"
         for name, count in unknown_loops(program).items()
         if name not in known.trips
     ]
