@@ -12,7 +12,7 @@ import pytest
 from jax import lax
 
 from engine.compiler.capture.importer import import_hlo, roofline
-from engine.errors import ProgramFormatError, UnknownNameError
+from engine.errors import ProgramFormatError, UnknownNameError, UsageError
 from engine.hardware.presets import DEVICES, find_device
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
@@ -183,3 +183,48 @@ def test_a_dump_of_the_gpu_compiler(tmp_path: Path) -> None:
     product = program.instructions[0]
     assert product.fast_s >= 2 * 256**3 / 1e12
     assert all(a.saving_s >= 0 for a in program.accesses)
+
+
+@pytest.mark.parametrize("name", ["mlp", "big", "scan"])
+@pytest.mark.parametrize("second", ["on", "off"])
+def test_a_pair_whose_first_dump_has_values_in_fast_memory_is_refused(
+    name: str, second: str
+) -> None:
+    """A default compile in place of the all-slow one: swapped, or twice the same."""
+    first = FIXTURES / f"{name}_on.hlo"
+    with pytest.raises(ProgramFormatError, match=r"_on\.hlo: has values in fast memory.* --slow"):
+        import_hlo(first, FIXTURES / f"{name}_{second}.hlo", "tpu-v5e")
+
+
+@pytest.mark.parametrize("name", ["mlp", "big", "scan"])
+def test_what_a_dump_alone_has_in_fast_memory_is_not_credited_again(name: str) -> None:
+    dump = FIXTURES / f"{name}_on.hlo"
+    program = import_hlo(dump, None, "tpu-v5e")
+    stated = [int(count) for count in re.findall(r'"estimated_cycles":"(\d+)"', dump.read_text())]
+    own = import_hlo(dump, None, "tpu-v5e", FIXTURES / f"{name}_on.buffers.txt")
+    plan = plan_from_json(own.provenance["xla_plan"], "provenance")
+    assert check(own, plan) is None
+    times = [own.multiplicity(instruction.level) for instruction in own.instructions]
+    took = simulate(own, plan)
+    assert took.compute_s * own.hardware.clock_hz == pytest.approx(
+        sum(cycles * often for cycles, often in zip(stated, times, strict=True)), rel=1e-6
+    )
+    fast = [a for a, is_fast in zip(program.accesses, plan.is_fast, strict=True) if is_fast]
+    assert any(access.saving_s > 0 for access in fast)
+    saved_s = sum(access.saving_s for access in fast)
+    rest_s = sum(access.saving_s for access in program.accesses) - saved_s
+    assert program.all_slow_s == pytest.approx(took.compute_s + saved_s)
+    assert program.all_fast_s == pytest.approx(took.compute_s - rest_s)
+    pair = import_hlo(FIXTURES / f"{name}_off.hlo", dump, "tpu-v5e")
+    assert program.all_fast_s >= pair.all_fast_s * (1 - 1e-6)
+
+
+def test_that_a_dump_alone_has_values_in_fast_memory_is_said() -> None:
+    (remark,) = import_remarks(import_hlo(FAST, None, "tpu-v5e"))
+    assert "7 of its 9 uses of values" in remark
+    assert import_remarks(import_hlo(SLOW, None, "tpu-v5e")) == []
+
+
+def test_a_buffer_assignment_of_an_all_slow_dump_alone_is_refused() -> None:
+    with pytest.raises(UsageError, match="give --fast"):
+        import_hlo(SLOW, None, "tpu-v5e", BUFFERS)

@@ -75,7 +75,7 @@ def _compile(session: Session, plan: OpenPlan, hindrance: str) -> None:
         icon=":material/developer_board:",
         key="compile",
         disabled=bool(hindrance),
-        help="The real XLA TPU compiler on this machine: an early stop for each of a dozen exports, then two"
+        help="The real XLA TPU compiler on this machine: a dozen early stops, then two"
         " whole compiles; minutes. What it has answered before is not asked again.",
     ):
         name = f"{PREFIX}{plan.name}"

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from engine.compiler.costs.calibrate import calibrate
+import numpy as np
+
+from engine.compiler.costs.calibrate import calibrate, fit_costs, pools
 from engine.compiler.reading.matching import match_events, with_split_sizes
-from engine.compiler.reading.observation import observe
+from engine.compiler.reading.observation import Observation, observe
 from engine.compiler.reading.repair import best_reading
 from engine.compiler.reading.writable import with_reached, with_unwritable
 from engine.compiler.reading.xla_plan import fast_end, read_plan
@@ -148,9 +150,9 @@ def _refuse_other_region(buffers: str, device: Device, where: str) -> None:
 
 
 BYTES_SHARE = 0.5
-"""A pair of dumps shows half of the accesses in slow memory only, a single one all of them. Those
-are credited with half of what their bytes suggest; captures, which look at many placements, guess
-none.
+"""A pair of dumps shows half of the accesses in slow memory only, a single one each in one memory
+only. Those are credited with half of what their bytes suggest; captures, which look at many
+placements, guess none.
 """
 
 MIN_MATCHED_SHARE = 0.5
@@ -166,21 +168,19 @@ def import_hlo(
     counts: Counts | None = None,
     topology: str = "",
 ) -> Program:
-    """The program of a dump compiled with everything in slow memory (or of any one dump).
+    """The program of a dump compiled with everything in slow memory, or of any one dump.
 
     `fast`: the default compile of the same program; its placements fit the savings and are XLA's
-    own plan. `buffers`: its buffer-assignment dump, which has the offsets of that plan; without it
-    they are packed anew. `options`: the compiler options under which all were made; the region for
-    scratch is read from the flags that the compiler states beside its dumps. `counts`: how often
-    loops run and branches are taken that the dump does not tell of. `topology`: of the chips that a
-    program of a mesh is for (`Target`). A dump without cycles (of the CPU or GPU compiler) gets
-    roofline costs. Raises ProgramFormatError, UnknownNameError, CompilerError for a topology with
-    too few devices, UsageError for `buffers` without `fast`, and for a region of no size.
+    own plan. One dump alone may be the default compile itself: its cycles are those of what it has
+    in fast memory. `buffers`: the buffer-assignment dump of the default compile, which has the
+    offsets of XLA's plan; without it they are packed anew for `fast`, and one dump alone brings no
+    plan. `options`: the compiler options under which all were made; the region for scratch is read
+    from the flags that the compiler states beside its dumps. `counts`: how often loops run and
+    branches are taken that the dump does not tell of. `topology`: of the chips that a program of a
+    mesh is for (`Target`). A dump without cycles (of the CPU or GPU compiler) gets roofline costs.
+    Raises ProgramFormatError, UnknownNameError, CompilerError for a topology with too few devices,
+    UsageError for `buffers` of an all-slow dump, and for a region of no size.
     """
-    if buffers is not None and fast is None:
-        raise UsageError(
-            f"{buffers}: a buffer assignment needs the dump that it is of; give --fast"
-        )
     if not whole_kib(limit := options.get(SCOPED_LIMIT, "1")):
         raise UsageError(f"{SCOPED_LIMIT}: {limit!r:.40} is no positive whole number of KiB")
     stated = _stated_limit([slow, *([fast] if fast else [])])
@@ -203,30 +203,83 @@ def import_hlo(
     costs = CYCLES if imported.has_cycles else ROOFLINE
     provenance: dict[str, object] = {"kind": "imported", "slow": slow.name, "costs": costs}
     provenance |= target_facts(target, devices if hardware_name in GENERATIONS else 1)
-    program = imported.program
-    if fast is None and imported.has_cycles:
-        program, _ = calibrate(imported, observe(imported, imported.flow), [], [], BYTES_SHARE)
-        program = with_prices(program, imported.prices)
+    own, flow = observe(imported, imported.flow), None
     if fast is not None:
+        _refuse_default(own, str(slow))
         flow = _second_compile(imported, fast)
         refuse_other_hardware(flow, device, str(fast))
-        imported = with_split_sizes(with_reached(imported, flow), flow)
-        observed = observe(imported, flow)
-        program, fit = calibrate(
-            imported, observe(imported, imported.flow), [observed], [observed], guess=BYTES_SHARE
+    elif own.is_fast.any():
+        flow = Flow(module, str(slow))
+    elif buffers is not None:
+        raise UsageError(
+            f"{buffers}: a buffer assignment needs the dump that it is of; give --fast"
         )
+    if flow is not None:
+        imported = with_split_sizes(with_reached(imported, flow), flow)
+    program, seen = imported.program, own if flow is None else observe(imported, flow)
+    if imported.has_cycles:
+        all_slow = own if fast is not None else _with_all_slow(imported, seen)
+        program, fit = calibrate(imported, all_slow, [seen], [seen], guess=BYTES_SHARE)
         program = with_prices(program, imported.prices)
-        provenance |= {"fast": fast.name, "costs": FITTED, "fit_error": fit.errors[0]}
-        text = None if buffers is None else read_bytes(buffers).decode(errors="replace")
-        if text is not None and not _has_scratch_in_heap(flow, device):
-            _refuse_other_region(text, device, str(buffers))
-
-        def read(buffers_text: str | None) -> Plan:
-            return read_plan(imported, flow, buffers_text, device.scoped_bytes)
-
-        own = best_reading(program, read, text, observed.is_fast.tolist())
-        provenance["xla_plan"] = plan_to_json(own.valid)
+        if fast is not None:
+            provenance |= {"fast": fast.name, "costs": FITTED, "fit_error": fit.errors[0]}
+        elif seen.is_fast.any():
+            provenance["remarks"] = [_remark_on_one(seen)]
+    if flow is not None and (fast is not None or buffers is not None):
+        plan = _own_plan(imported, program, flow, seen, buffers, device)
+        provenance["xla_plan"] = plan_to_json(plan)
     return replace(program, provenance={**provenance, **program.provenance})
+
+
+def _refuse_default(seen: Observation, where: str) -> None:
+    """Raise ProgramFormatError where the first dump of a pair has something in fast memory."""
+    if seen.is_fast.any():
+        raise ProgramFormatError(
+            f"{where}: has values in fast memory, so that it does not show what all slow takes;"
+            " give the compile with xla_msa_enable=DISABLED as --slow, the default one as --fast"
+        )
+
+
+def _with_all_slow(imported: Imported, seen: Observation) -> Observation:
+    """The all-slow compile beside a single dump, as far as can be told.
+
+    Its cycles are those that were seen, and on top of them what the accesses that were fast saved,
+    by the same share of their bytes as for any that no dump tells of.
+    """
+    program = imported.program
+    savings = fit_costs(program, pools(imported, seen), seen, [], BYTES_SHARE).savings
+    cycles = seen.cycles.copy()
+    for access, saved, is_fast in zip(program.accesses, savings, seen.is_fast, strict=True):
+        cycles[access.time] += saved if is_fast else 0.0
+    return Observation(cycles, np.zeros_like(seen.is_fast))
+
+
+def _remark_on_one(seen: Observation) -> str:
+    return (
+        f"{int(seen.is_fast.sum())} of its {len(seen.is_fast)} uses of values are in fast memory in"
+        " the one dump: its cycles count as of that placement, and what it would take with all slow"
+        " is estimated from bytes; the compile with xla_msa_enable=DISABLED beside it (--slow)"
+        " tells"
+    )
+
+
+def _own_plan(
+    imported: Imported,
+    program: Program,
+    flow: Flow,
+    seen: Observation,
+    buffers: Path | None,
+    device: Device,
+) -> Plan:
+    """XLA's plan, as the compile `flow` has it, of `program`, which is the imported one priced."""
+    text = None if buffers is None else read_bytes(buffers).decode(errors="replace")
+    if text is not None and not _has_scratch_in_heap(flow, device):
+        _refuse_other_region(text, device, str(buffers))
+
+    def read(buffers_text: str | None) -> Plan:
+        return read_plan(imported, flow, buffers_text, device.scoped_bytes)
+
+    return best_reading(program, read, text, seen.is_fast.tolist()).valid
 
 
 def _has_scratch_in_heap(flow: Flow, device: Device) -> bool:

@@ -16,7 +16,7 @@ from engine.plan.check import check
 from engine.plan.io import plan_from_json, plan_to_json
 from engine.program.counts import given_counts
 from engine.program.hlo.parse import MAX_TEXT_BYTES
-from engine.program.io import content_hash, load
+from engine.program.io import load
 from engine.program.minimalloc import import_minimalloc
 from engine.program.model import Program
 from engine.program.provenance import (
@@ -216,23 +216,7 @@ def _read_hlo(paths: list[Path], hardware: str) -> Program:
             " bring one or two dumps and at most one buffer assignment"
         )
     slow, fast = _ordered(dumps)
-    program = import_hlo(slow, fast, hardware, buffers[0] if buffers and fast else None)
-    if buffers and fast is None:
-        return _with_plan(program, slow, hardware, buffers[0])
-    return program
-
-
-def _with_plan(program: Program, dump: Path, hardware: str, buffers: Path) -> Program:
-    """The program of a single dump, with the plan that this very compile chose.
-
-    The dump against itself gives the plan, but says nothing about costs: those stay as read from
-    the one dump.
-    """
-    from engine.compiler.capture.importer import import_hlo
-
-    xla_plan = import_hlo(dump, dump, hardware, buffers).provenance["xla_plan"]
-    plan = replace(plan_from_json(xla_plan, str(buffers)), program_hash=content_hash(program))
-    return replace(program, provenance={**program.provenance, "xla_plan": plan_to_json(plan)})
+    return import_hlo(slow, fast, hardware, buffers[0] if buffers else None)
 
 
 def _is_buffers(path: Path) -> bool:
