@@ -163,7 +163,7 @@ def tune_program(
     end = begun + own_s
     then = "; then as long for a baseline of random options and rules" if has_baseline else ""
     note(f"{own_s:.0f} of {seconds:.0f} s to search, the default's compile included{then}")
-    own = _Variant(session, None, total(session.full({})), _earlier(program))
+    own = _Variant(session, None, total(session.full({})), _earlier(program, answers.target))
     search = _Search(program, own, seed, plan_fn, note, folder, keep)
     search.take_captured()
     if has_program_options and is_measured(program):
@@ -481,10 +481,15 @@ def _captures(wanted: Sequence[Tried | None]) -> int:
     return sum(CAPTURE_COMPILES for one in wanted if one is not None)
 
 
-def _earlier(program: Program) -> list[Observation]:
-    """The placements that a sample's costs were fitted to; none for another program."""
+def _earlier(program: Program, target: Target) -> list[Observation]:
+    """The placements that a sample's costs were fitted to, as compiles for `target` see them.
+
+    None for another program, and where this compiler or more flags give other cycles.
+    """
     observations = observations_of(program)
-    return [] if observations is None else [one.seen for one in observations.compiles]
+    if observations is None or target != target_of(program) or observations.versions != versions():
+        return []
+    return [one.seen for one in observations.compiles]
 
 
 def planner(solvers: str) -> PlanFn:

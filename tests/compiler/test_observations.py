@@ -14,6 +14,7 @@ from engine.compiler.costs.observations import (
     Compile,
     Observations,
     load_observations,
+    observations_of,
     save_observations,
     structure_hash,
 )
@@ -22,6 +23,7 @@ from engine.compiler.costs.trust import LeftOut, fit_record, left_out
 from engine.compiler.reading.observation import Observation, observe
 from engine.errors import ProgramFormatError
 from engine.plan.io import plan_to_json
+from engine.program import library
 from engine.program.hlo.build import Imported
 from engine.program.io import content_hash
 from engine.program.provenance import FASTEST_COMPILE, fastest_compile_s
@@ -180,3 +182,27 @@ def test_too_slow_is_what_is_not_even_uncertain() -> None:
     alone = replace(before, compiles=(lower, *before.compiles[1:5]))
     errors = {e.compile.name: e for e in left_out(imported.program, alone, in_full=True)}
     assert 0 < errors["p0"].too_slow <= errors["p0"].error
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("lstm-v5e-b128", {"versions": {"jax": "0.1", "jaxlib": "0.1", "libtpu": "0.1"}}),
+        ("lstm-v5e-b128", {"compiler_options": {"xla_tpu_scoped_vmem_limit_kib": "50000"}}),
+        ("lstm-v5e-b128", {"libtpu_init_args": "--xla_a=1"}),
+        ("fsdp-v5e-b16384-train", {"topology": "v5e:2x4"}),
+    ],
+)
+def test_a_program_that_was_compiled_otherwise_has_no_observations_of_its_namesake(
+    name: str, other: dict[str, object]
+) -> None:
+    program = library.load_sample(name)
+    assert observations_of(program) is not None
+    origin = {**program.provenance, **other}
+    assert observations_of(replace(program, provenance=origin)) is None
+
+
+def test_the_same_program_under_flags_has_no_observations_of_the_one_without() -> None:
+    flagged = library.load_sample("lstm-v5e-b128-flags")
+    assert observations_of(flagged) is not None
+    assert observations_of(replace(flagged, name="lstm-v5e-b128")) is None

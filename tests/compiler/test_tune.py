@@ -33,7 +33,7 @@ from engine.compiler.steering.flags_file import Flags
 from engine.compiler.steering.outcome import Outcome
 from engine.compiler.steering.program_options import ProgramOption
 from engine.compiler.steering.tune import TuneLog, Tuning, captured_trials
-from engine.compiler.toolchain.target import Target
+from engine.compiler.toolchain.target import Target, target_of
 from engine.errors import CompileInterruptedError, CompilerError, ProgramFormatError, UsageError
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -943,3 +943,16 @@ def test_measured_prices_hold_for_no_other_program(
     assert option_search.tried == ()
     with pytest.raises(UsageError, match="has measured prices"):
         program_search_module.program_under(option_search.program, FakeAnswers(), {}, print)  # type: ignore[arg-type]
+
+
+def test_costs_are_corrected_by_earlier_compiles_only_under_the_same_flags_and_compiler(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = target_of(program)
+    known = program.provenance["versions"]
+    monkeypatch.setattr(tuned_module, "versions", lambda: known)
+    assert tuned_module._earlier(program, own)
+    assert tuned_module._earlier(program, own.with_flags({"xla_a": "1"}, "")) == []
+    assert tuned_module._earlier(program, own.with_flags({}, "--xla_a=1")) == []
+    monkeypatch.setattr(tuned_module, "versions", lambda: {**known, "libtpu": "0.1"})
+    assert tuned_module._earlier(program, own) == []

@@ -21,7 +21,7 @@ import numpy as np
 from engine.compiler.reading.observation import Observation
 from engine.errors import ProgramFormatError, UnknownNameError
 from engine.files import read_json, require_header, write_bytes
-from engine.program.library import SAMPLES_FOLDER, find_sample
+from engine.program.library import SAMPLES_FOLDER, find_sample, load_entry
 from engine.program.model import Program
 
 FORMAT = "mallocmuzero-observations"
@@ -115,12 +115,24 @@ def load_observations(path: Path, program: Program) -> Observations:
     return Observations(program.name, body["structure"], versions, pools, slow, tuple(others))
 
 
+_MADE_BY = ("compiler_options", "libtpu_init_args", "topology")
+
+
 def observations_of(program: Program) -> Observations | None:
-    """The observations kept of a sample or held-out program; None of others, whatever the name."""
+    """The observations kept of a sample or held-out program; None of others, whatever the name.
+
+    What another compiler, other flags of the user's or another topology make of the same program
+    takes other cycles, though its instructions be equal: it is another.
+    """
     try:
-        return load_observations(kept_path(program.name), program)
+        entry = find_sample(program.name)
+        found = load_observations(observations_path(entry.name, entry.folder), program)
+        kept = load_entry(entry).provenance
     except (ProgramFormatError, UnknownNameError, OSError):
         return None
+    own = program.provenance
+    is_own = own.get("versions") == found.versions
+    return found if is_own and all(own.get(key) == kept.get(key) for key in _MADE_BY) else None
 
 
 def _to_json(compile_: Compile, slow: Observation) -> dict[str, Any]:
