@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -111,6 +112,14 @@ def test_a_damaged_answer_is_compiled_again(
     assert Answers(b"program", V5E, tmp_path).full(KNOB).hlo == "hlo 2"
     assert Answers(b"program", V5E, tmp_path).full(KNOB).hlo == "hlo 2"
     assert len(compiler.asked) == 2
+
+
+def test_an_answer_without_a_module_is_none(tmp_path: Path, compiler: FakeCompiler) -> None:
+    Answers(b"program", V5E, tmp_path).early(KNOB)
+    (path,) = tmp_path.iterdir()
+    body = json.loads(gzip.decompress(path.read_bytes()))
+    path.write_bytes(gzip.compress(json.dumps({**body, "hlo": ""}).encode(), mtime=0))
+    assert Answers(b"program", V5E, tmp_path).early(KNOB).hlo == "hlo 2"
 
 
 def test_a_refusal_is_an_answer_too(tmp_path: Path, compiler: FakeCompiler) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -70,6 +71,25 @@ def test_want_of_memory_or_disk_is_no_answer_of_the_compiler(
         compile_full(b"any", V5E)
 
 
+def main_of_a_child(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    compile_module: Callable[..., str] = lambda *given: "HloModule m",
+    name: str = "m",
+) -> int:
+    """Run the child in this process, on a module of that name and with this compiler."""
+    monkeypatch.setattr(child_module, "end_with_parent", lambda: None)
+    monkeypatch.setattr(child_module.resource, "setrlimit", lambda *given: None)
+    monkeypatch.setattr(
+        child_module.libtpu, "exported_module", lambda data: SimpleNamespace(name=name)
+    )
+    monkeypatch.setattr(child_module.libtpu, "module_problem", lambda module: "")
+    monkeypatch.setattr(child_module.libtpu, "compile_module", compile_module)
+    (folder / "request.json").write_text('{"hardware": "tpu-v5e", "topology": "", "options": {}}')
+    (folder / "stablehlo").write_bytes(b"")
+    return child_module.main(folder)
+
+
 @pytest.mark.parametrize("kind", [MemoryError, OSError])
 def test_want_in_the_child_itself_is_no_refusal(
     kind: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -77,17 +97,8 @@ def test_want_in_the_child_itself_is_no_refusal(
     def wanting(*given: object) -> str:
         raise kind
 
-    monkeypatch.setattr(child_module, "end_with_parent", lambda: None)
-    monkeypatch.setattr(child_module.resource, "setrlimit", lambda *given: None)
-    monkeypatch.setattr(
-        child_module.libtpu, "exported_module", lambda data: SimpleNamespace(name="m")
-    )
-    monkeypatch.setattr(child_module.libtpu, "module_problem", lambda module: "")
-    monkeypatch.setattr(child_module.libtpu, "compile_module", wanting)
-    (tmp_path / "request.json").write_text('{"hardware": "tpu-v5e", "topology": "", "options": {}}')
-    (tmp_path / "stablehlo").write_bytes(b"")
     with pytest.raises(kind):
-        child_module.main(tmp_path)
+        main_of_a_child(tmp_path, monkeypatch, wanting)
     assert not (tmp_path / REFUSAL).exists()
 
 
@@ -148,6 +159,33 @@ def test_an_early_stop_ends_the_child_once_the_placement_is_whole(
     found = compile_early(b"any", V5E, timeout_s=60)
     assert (found.hlo, found.buffers, found.live_ranges) == ("placed", "buffers", "ranges")
     assert not found.is_full
+
+
+@pytest.mark.parametrize(
+    ("name", "dumped"),
+    [
+        ("jit_größe", "jit_gr____e"),
+        ("jit_f.1-a", "jit_f.1-a"),
+        ("jit_a b/c", "jit_a_b_c"),
+        ("jit_層", "jit____"),
+    ],
+)
+def test_dumps_are_found_by_the_name_that_the_compiler_writes(
+    name: str, dumped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main_of_a_child(tmp_path, monkeypatch, name=name) == 0
+    (tmp_path / "dump").mkdir()
+    (tmp_path / "dump" / f"module_0000.{dumped}.cl_1.after_optimizations.txt").write_text("placed")
+    (tmp_path / "log").write_bytes(b"")
+    assert compiling._read(tmp_path, None, 1.0).hlo == "placed"
+
+
+def test_an_early_stop_that_shows_no_placement_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "CHILD", child_that(tmp_path, "sys.exit(0)"))
+    with pytest.raises(CompilerError, match=r"no dump of its placement .*xla_knob=1"):
+        compile_early(b"any", V5E, {"xla_knob": "1"}, timeout_s=60)
 
 
 def test_what_cannot_be_compiled_is_said_before_a_child_starts() -> None:

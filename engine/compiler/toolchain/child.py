@@ -1,7 +1,7 @@
 """Child process of a compile: `python -m engine.compiler.toolchain.child FOLDER`.
 
 `FOLDER` holds `request.json` and `stablehlo` (a program as `jax.export` serialises it, of unknown
-origin). The child first writes `module` (the module's name, which is part of its dumps' names),
+origin). The child first writes `module` (the module's name, as it is part of its dumps' names),
 then compiles, and writes `final.hlo`. Exit 3 with one line on stderr: the input is nothing that
 could be compiled. Exit 4: the compiler refused it, and `refusal` has all that it said. The compiler
 is C++ and may abort; here it only takes this process with it.
@@ -10,6 +10,7 @@ is C++ and may abort; here it only takes this process with it.
 from __future__ import annotations
 
 import json
+import re
 import resource
 import sys
 from pathlib import Path
@@ -45,7 +46,7 @@ def main(folder: Path) -> int:
     problem = libtpu.module_problem(module)
     if problem:
         return _refuse(problem)
-    _write(folder / "module", module.name)
+    _write(folder / "module", _in_file_names(module.name))
     target = Target(request["hardware"], request["topology"])
     options = {**request["options"], "xla_dump_to": str(folder / "dump")}
     try:
@@ -60,6 +61,11 @@ def main(folder: Path) -> int:
         return REFUSED
     _write(folder / "final.hlo", hlo)
     return 0
+
+
+def _in_file_names(name: str) -> str:
+    """A module's name as XLA has it in the names of its dumps, each other byte as a `_`."""
+    return re.sub(rb"[^A-Za-z0-9_.-]", b"_", name.encode()).decode()
 
 
 def _write(path: Path, text: str) -> None:

@@ -136,7 +136,13 @@ def _compile(
         (folder / "request.json").write_text(json.dumps(request))
         wanted = folder / "final.hlo" if is_full else None
         _run_child(folder, wanted, timeout_s, options, target.init_args)
-        return _read(folder, wanted, time.monotonic() - begun)
+        found = _read(folder, wanted, time.monotonic() - begun)
+    if not found.hlo:
+        raise CompilerError(
+            f"the compiler ended and left no dump of its placement{_with(options)}; leave out"
+            " options that keep it from dumping (xla_dump_…)"
+        )
+    return found
 
 
 def _run_child(

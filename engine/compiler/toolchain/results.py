@@ -197,13 +197,14 @@ def _error_row(error: CompilerError) -> dict[str, Any]:
 
 
 def _read(path: Path) -> Compiled | CompilerError | None:
-    """The answer in a file; None where it cannot be read, so that it is compiled again."""
+    """The answer in a file; None where it cannot be read or has no module: it is compiled again."""
     try:
         body = read_json(path)
         if "table" in body:
             return OutOfMemoryError(str(body["error"]), tuple(map(str, body["table"])))
         if "error" in body:
             return CompilerError(str(body["error"]))
-        return typed(body, Compiled, ("options",))
+        answer = typed(body, Compiled, ("options",))
     except (ValueError, TypeError, KeyError, ProgramFormatError):
         return None
+    return answer if answer.hlo else None
