@@ -60,12 +60,19 @@ class ProgramSearch:
     """What a search over program options found.
 
     `tried`: what was compiled whole, the lowest total first. `default_total`: of the user's
-    default. `ran_out`: the time was used up before the compiles.
+    default. `ran_out`: the time was used up before the compiles. `num_failed`: compiles that came
+    to nothing.
     """
 
     tried: tuple[Tried, ...]
     default_total: float
     ran_out: bool = False
+    num_failed: int = 0
+
+    @property
+    def num_compiles(self) -> int:
+        """Whole compiles, also those that came to nothing."""
+        return len(self.tried) + self.num_failed
 
     @property
     def better(self) -> tuple[Tried, ...]:
@@ -96,21 +103,16 @@ def search_program_options(
         ran_out = time.monotonic() >= deadline
         return not ran_out
 
-    tried: list[Tried] = []
-
-    def found() -> ProgramSearch:
-        ranked = sorted(tried, key=lambda one: one.total)
-        return ProgramSearch(tuple(ranked), default_total, ran_out)
-
+    found = ProgramSearch((), default_total)
     left = deque(effective(answers, _wanted(answers), note, goes_on))
-    while left and len(tried) < compiles - 1 and goes_on():
-        _try(answers, left.popleft(), default_total, tried, note)
-    pair = _pair(found().better)
+    while left and found.num_compiles < compiles - 1 and goes_on():
+        found = _with(found, answers, left.popleft(), note)
+    pair = _pair(found.better)
     if pair is not None:
         left.appendleft(pair)
-    while left and len(tried) < compiles and goes_on():
-        _try(answers, left.popleft(), default_total, tried, note)
-    return found()
+    while left and found.num_compiles < compiles and goes_on():
+        found = _with(found, answers, left.popleft(), note)
+    return replace(found, ran_out=ran_out)
 
 
 def random_program_options(
@@ -122,18 +124,16 @@ def random_program_options(
     note: Callable[[str], None],
 ) -> ProgramSearch:
     """Whole compiles of program options drawn by chance, as they come, while there is time."""
-    tried: list[Tried] = []
+    found = ProgramSearch((), default_total)
     if count == 0:
-        return ProgramSearch((), default_total)
+        return found
     drawn = _wanted(answers)
     random.Random(f"{seed}/settings").shuffle(drawn)
-    ran_out = False
     for option in drawn[:count]:
-        ran_out = time.monotonic() >= deadline
-        if ran_out:
-            break
-        _try(answers, option, default_total, tried, note)
-    return ProgramSearch(tuple(tried), default_total, ran_out)
+        if time.monotonic() >= deadline:
+            return replace(found, ran_out=True)
+        found = _with(found, answers, option, note)
+    return found
 
 
 def _wanted(answers: Answers) -> list[ProgramOption]:
@@ -151,21 +151,19 @@ def _pair(better: Sequence[Tried]) -> ProgramOption | None:
     return None
 
 
-def _try(
-    answers: Answers,
-    option: ProgramOption,
-    default_total: float,
-    tried: list[Tried],
-    note: Callable[[str], None],
-) -> None:
+def _with(
+    found: ProgramSearch, answers: Answers, option: ProgramOption, note: Callable[[str], None]
+) -> ProgramSearch:
+    """What was found, and one more option as compiled whole."""
     try:
         session = session_under(answers, option.flags)
         cycles = total(session.full({}))
     except EngineError as error:
         note(f"{option.title}: {error}")
-        return
-    tried.append(Tried(option, cycles, session))
-    note(f"program option {option.title}: improvement {1.0 - cycles / default_total:.2%}")
+        return replace(found, num_failed=found.num_failed + 1)
+    note(f"program option {option.title}: improvement {1.0 - cycles / found.default_total:.2%}")
+    tried = sorted([*found.tried, Tried(option, cycles, session)], key=lambda one: one.total)
+    return replace(found, tried=tuple(tried))
 
 
 def session_under(answers: Answers, options: Mapping[str, str]) -> CompileSession:

@@ -69,7 +69,8 @@ class Tuned:
     """The result of a search: its best options, as compiled.
 
     `flags`: ready to save; they aim at what the compiler placed. Where nothing beat the default
-    they hold no option. `compiles`: whole compiles of the search, the default's among them.
+    they hold no option. `compiles`: whole compiles of the search, the default's among them, and
+    those that came to nothing.
     `captured`: those that the program's capture had made already, among which it chose too.
     `program_improvement`: what the program options gain alone, of what the result gains;
     `tried_program_options`: those that were compiled whole.
@@ -240,7 +241,7 @@ class _Search:
     @property
     def num_compiles(self) -> int:
         """Whole compiles so far, the default's among them, the capture's of the program not."""
-        tried = 0 if self.program_search is None else len(self.program_search.tried)
+        tried = 0 if self.program_search is None else self.program_search.num_compiles
         placed = sum(run.num_compiles - 1 for _, run in self.runs)
         return 1 + tried + self.num_captures + placed
 
@@ -272,7 +273,7 @@ class _Search:
             note=self.note,
         )
         if self.program_search.ran_out:
-            self._cut("program options", len(self.program_search.tried), compiles)
+            self._cut("program options", self.program_search.num_compiles, compiles)
         for one in self.program_search.better[:1]:
             self._better(_Variant(one.session, one.option, one.total), None)
 
@@ -414,7 +415,7 @@ class _Search:
         """
         self.note("baseline: random options and rules alone")
         search = self.program_search
-        num_program_options = 0 if search is None else len(search.tried) + self.num_captures
+        num_program_options = 0 if search is None else search.num_compiles + self.num_captures
         now = time.monotonic()
         drawn = random_program_options(
             self.own.session.answers,
@@ -425,7 +426,7 @@ class _Search:
             self.note,
         )
         if drawn.ran_out:
-            self._cut("baseline's program options", len(drawn.tried), num_program_options)
+            self._cut("baseline's program options", drawn.num_compiles, num_program_options)
         chance = Tuning(
             self.own.session,
             self.num_compiles + len(self.captured) - num_program_options,
@@ -441,7 +442,7 @@ class _Search:
         chance.run()
         if chance.ran_out:
             self._cut("baseline", chance.num_compiles, chance.compiles)
-        found = _Chance(self.own.default_total, chance.num_compiles + len(drawn.tried), {})
+        found = _Chance(self.own.default_total, chance.num_compiles + drawn.num_compiles, {})
         if chance.best is not None:
             options = chance.best.candidate.options
             found = replace(found, total=total(chance.best.full), options=options)

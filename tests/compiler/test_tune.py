@@ -312,7 +312,7 @@ def test_what_could_not_be_compiled_is_not_asked_for_again_in_the_run(
             asked.append(key(options))
             raise CompileInterruptedError("the compiler was killed")
 
-    run = tuning(Interrupted(program, plan, FakeAnswers(), lambda _: 900.0), plan, compiles=4)
+    run = tuning(Interrupted(program, plan, FakeAnswers(), lambda _: 900.0), plan, compiles=99)
     exports = exported_candidates(program, plan, range(4))
     for _ in range(2 * len(exports)):
         run.default = run.session.full({})
@@ -320,6 +320,60 @@ def test_what_could_not_be_compiled_is_not_asked_for_again_in_the_run(
         run._try(exports)
         run._compile_best()
     assert len(asked) == len(set(asked)) == len(exports)
+
+
+class Refusing(FakeSession):
+    """Compiles the default alone; all else ends in an error of this kind, which may be kept."""
+
+    kind: type[CompilerError] = CompilerError
+
+    def full(self, options: Mapping[str, str]) -> Outcome:
+        if options:
+            assert len(self.asked) < 20, "it goes on without an end"
+            self.asked.append(key(options))
+            if self.kind is not CompileInterruptedError:
+                self.answers.full.append(key(options))
+            raise self.kind("the compiler aborted")
+        return super().full(options)
+
+
+@pytest.mark.parametrize("kind", [CompilerError, CompileInterruptedError])
+def test_whole_compiles_that_come_to_nothing_count(
+    program: Program, plan: Plan, kind: type[CompilerError]
+) -> None:
+    told: list[str] = []
+    session = Refusing(program, plan, FakeAnswers(), lambda _: 900.0)
+    session.kind = kind
+    run = tuning(session, plan, compiles=5, note=told.append)
+    run.run()
+    assert len(session.asked) == run.num_compiles == 5
+    assert sum(text.startswith("whole compile 3 of 5: ") for text in told) == 1
+    assert run.best is None and not run.ran_out
+
+
+class AllAlike(Refusing):
+    """All candidates place alike."""
+
+    def _outcome(self, options: Mapping[str, str], cycles: float | None) -> Outcome:
+        made = super()._outcome({"a": "1"} if options else {}, cycles)
+        return replace(made, cycles=cycles)
+
+
+@pytest.mark.parametrize(("kind", "times"), [(CompilerError, 1), (CompileInterruptedError, 4)])
+def test_a_placement_that_the_compiler_refused_is_not_asked_for_again(
+    program: Program, plan: Plan, kind: type[CompilerError], times: int
+) -> None:
+    """But one whose compile was killed is, under other options."""
+    session = AllAlike(program, plan, FakeAnswers(), lambda _: 900.0)
+    session.kind = kind
+    run = tuning(session, plan, compiles=5)
+    run.default = run.session.full({})
+    run._begin_round()
+    run._try(exported_candidates(program, plan, range(4)))
+    assert len(run.trials) > 4
+    for _ in range(4):
+        run._compile_best()
+    assert len(session.asked) == 1 + times
 
 
 def test_the_baseline_has_no_plans(program: Program, plan: Plan) -> None:

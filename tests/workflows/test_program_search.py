@@ -119,6 +119,20 @@ def test_the_compiles_and_the_time_hold(compiled: list[str]) -> None:
     assert set(answers.early) == {""}
 
 
+def test_options_whose_whole_compile_fails_count(
+    compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(answers: Any, options: Mapping[str, str]) -> Any:
+        compiled.append("+".join(options))
+        raise CompilerError("the compiler aborted")
+
+    monkeypatch.setattr(module, "session_under", refusing)
+    found = search(FakeAnswers(), compiles=2)
+    assert (len(compiled), found.num_compiles, found.tried) == (2, 2, ())
+    drawn = random_program_options(FakeAnswers(), 1000.0, 3, 0, float("inf"), lambda _: None)
+    assert (drawn.num_compiles, drawn.tried) == (3, ())
+
+
 def test_what_the_user_has_set_is_left_alone(compiled: list[str]) -> None:
     target = Target("tpu-v5e", options={"a": "2"}, init_args="--b=3")
     answers = FakeAnswers(target)

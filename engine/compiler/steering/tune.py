@@ -24,7 +24,7 @@ from engine.compiler.steering.candidates import (
 )
 from engine.compiler.steering.export import EXPORT, PASS_OPTIONS, Steering
 from engine.compiler.steering.outcome import CompileSession, Outcome
-from engine.errors import CompilerError, PlanError, ProgramFormatError
+from engine.errors import CompileInterruptedError, CompilerError, PlanError, ProgramFormatError
 from engine.files import read_json, require_header, write_bytes
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -169,6 +169,10 @@ class Tuning:
     """When the early stops of this round end."""
     refused: set[str] = field(default_factory=set, init=False)
     """Keys of candidates that could not be compiled, for whatever reason: no more in this run."""
+    num_failed: int = field(default=0, init=False)
+    """Whole compiles that came to nothing."""
+    refused_patterns: set[bytes] = field(default_factory=set, init=False)
+    """Placements that the compiler does not compile whole."""
     ran_out: bool = field(default=False, init=False)
     """Whether the seconds were used up before the compiles."""
 
@@ -211,9 +215,9 @@ class Tuning:
 
     @property
     def num_compiles(self) -> int:
-        """Whole compiles so far, the capture's left out."""
+        """Whole compiles so far, also those that came to nothing; the capture's are left out."""
         own = [t for t in self.trials if t.candidate.origin != CAPTURED]
-        return 1 + sum(trial.full is not None for trial in own)
+        return 1 + self.num_failed + sum(trial.full is not None for trial in own)
 
     @property
     def is_over(self) -> bool:
@@ -353,7 +357,7 @@ class Tuning:
     def _promising(self) -> list[Trial]:
         whole = [t for t in self.trials if t.full is not None]
         assert self.default is not None
-        shown = {_pattern(self.default), *(t.pattern for t in whole)}
+        shown = {_pattern(self.default), *(t.pattern for t in whole), *self.refused_patterns}
         left = [t for t in self.trials if t.full is None and t.pattern not in shown]
         left.sort(key=self.predicted_s)
         reached = min([self._default_s, *(self.predicted_s(t) for t in whole)])
@@ -373,9 +377,12 @@ class Tuning:
         try:
             trial.full = self.session.full(options)
         except CompilerError as error:
-            self.note(f"{title}: {error}")
             self.trials.remove(trial)
             self.refused.add(_key(trial.candidate))
+            if not isinstance(error, CompileInterruptedError):
+                self.refused_patterns.add(trial.pattern)
+            self.num_failed += 1
+            self.note(f"whole compile {self.num_compiles} of {self.compiles}: {title}: {error}")
             return
         best = min([total(self.default), *(total(t.full) for t in self.trials if t.full)])
         gain = 1.0 - total(trial.full) / total(self.default)
