@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +26,9 @@ from engine.compiler.costs.observations import Compile, Observations, structure_
 from engine.compiler.costs.trust import left_out
 from engine.compiler.reading.observation import observe
 from engine.compiler.steering.export import SORT_ORDER, both_rules, matcher_of, matchers, sort_rules
+from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.results import SLOW_OPTIONS
+from engine.errors import CompileInterruptedError
 from engine.plan.model import Plan
 from engine.program import library
 from engine.program.hlo.build import Imported, build_program
@@ -157,6 +161,38 @@ def test_an_aborting_compile_is_told_and_passed_over() -> None:
     assert any("it aborted" in line for line in said)
     assert len(found.compiles) >= 2
     assert all(sorted(compiler.placed(c.options)) != ["b", "y"] for c in found.compiles)
+
+
+class Killed(TinyCompiler):
+    """A tiny compiler whose second whole compile is killed."""
+
+    num_begun = 0
+
+    def full(self, options: Mapping[str, str]) -> Compiled:
+        self.num_begun += 1
+        if self.num_begun == 2:
+            raise CompileInterruptedError("the compiler was killed")
+        return super().full(options)
+
+
+@pytest.mark.parametrize("refused", ["ab", "by", "yz"])
+def test_a_placement_that_the_compiler_refuses_is_compiled_once(refused: str) -> None:
+    compiler = TinyCompiler(refuses=refused)
+    done = study(compiler, [])
+    done.run(12)
+    whole = [tuple(sorted(compiler.placed(options))) for options in compiler.whole]
+    assert done.refused == whole.count(tuple(refused)) == 1
+    assert len(set(whole)) == len(whole)
+
+
+def test_a_placement_whose_compile_was_killed_may_be_asked_for_again() -> None:
+    options = {SORT_ORDER: sort_rules(["y", "z"])}
+    for compiler, is_new in ((Killed(), True), (TinyCompiler(refuses="yz"), False)):
+        done = study(compiler, [])
+        done.compile("default", {})
+        assert done.compile("plan-1", options) == math.inf
+        other = {SORT_ORDER: sort_rules(["z", "y"])}
+        assert (done._placement(other) is not None) == is_new
 
 
 def test_a_study_ends_though_every_whole_compile_fails() -> None:

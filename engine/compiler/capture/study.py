@@ -14,9 +14,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.compiler.capture.identify import close_to, is_placed_alike, proposal, stakes, worth
 from engine.compiler.costs.calibrate import (
@@ -41,7 +43,7 @@ from engine.compiler.toolchain.results import (
     Answers,
     duration_text,
 )
-from engine.errors import CompilerError, PlanError, ProgramFormatError
+from engine.errors import CompileInterruptedError, CompilerError, PlanError, ProgramFormatError
 from engine.plan.model import Plan
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
@@ -94,7 +96,7 @@ class Study:
     `imported`: the program with its flow in the all-slow compile. `observations`: those so far.
     `solvers` make plans, in turn. `note` gets a line about every compile. `keep` gets the
     observations after each, so that an interrupted study goes on where it stopped. `refused`: whole
-    compiles that came to nothing.
+    compiles that came to nothing; those that the compiler refused are as good as known.
     """
 
     imported: Imported
@@ -104,6 +106,7 @@ class Study:
     note: Callable[[str], None]
     keep: Callable[[Observations], None] = lambda _: None
     refused: int = 0
+    _refused_placements: list[NDArray[np.bool_]] = field(default_factory=list, repr=False)
     _observed: dict[str, Observation] = field(default_factory=dict, repr=False)
 
     @property
@@ -159,6 +162,8 @@ class Study:
         except CompilerError as refusal:
             self.note(f"{self.program.name} {name}: {refusal}")
             self.refused += 1
+            if not isinstance(refusal, CompileInterruptedError):
+                self._remember_refused(options)
             return math.inf
         flow = self._flow(answer.hlo, name)
         seen = observe(self.imported, flow)
@@ -300,7 +305,7 @@ class Study:
         return best
 
     def _placement(self, options: Mapping[str, str]) -> Observation | None:
-        """The placement under `options`; None if the compiler refuses, or it is known already."""
+        """The placement under `options`; None where the compiler refuses, or it is known."""
         asks = self.answers.full if self.answers.has_full(options) else self.answers.early
         try:
             answer = asks(options)
@@ -308,8 +313,14 @@ class Study:
             self.note(f"{self.program.name}: {error}")
             return None
         seen = self._observe(answer.hlo, "early")
-        known = any((c.seen.is_fast == seen.is_fast).all() for c in self.observations.compiles)
-        return None if known else seen
+        known = [c.seen.is_fast for c in self.observations.compiles] + self._refused_placements
+        return None if any((one == seen.is_fast).all() for one in known) else seen
+
+    def _remember_refused(self, options: Mapping[str, str]) -> None:
+        """Count the placement under `options` as known, as far as an early stop shows it."""
+        with suppress(CompilerError):
+            seen = self._observe(self.answers.early(options).hlo, "early")
+            self._refused_placements.append(seen.is_fast)
 
     def _observe(self, hlo: str, name: str) -> Observation:
         """The observation in a compile's HLO, read once: many options give the same HLO."""
