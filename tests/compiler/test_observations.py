@@ -147,6 +147,26 @@ def test_a_refit_keeps_the_fastest_compile_of_those_whose_waits_are_known() -> N
     assert FASTEST_COMPILE not in refitted(imported.program, strangers).provenance
 
 
+@pytest.mark.parametrize("name", ["plan-3", "default"])
+def test_two_compiles_of_one_name_in_a_file_are_two(tmp_path: Path, name: str) -> None:
+    imported = three_calls()
+    before, path = found(imported), tmp_path / "o.json.gz"
+    waits = [0.0, None, 0.0, None, None, None]
+    alike = [
+        replace(one, name=name, stall_cycles=wait)
+        for one, wait in zip(before.compiles, waits, strict=True)
+    ]
+    save_observations(replace(before, compiles=tuple(alike)), path)
+    after = load_observations(path, imported.program)
+    assert [one.options for one in after.compiles] == [one.options for one in before.compiles]
+    assert after.compiles[0].name == name
+    fresh = refitted(imported.program, after)
+    assert len(fresh.provenance["placements"]) == 1 + len(alike)
+    totals = [total_cycles(imported.program, None, alike[n].seen) for n in (0, 2)]
+    clock = imported.program.hardware.clock_hz
+    assert fresh.provenance[FASTEST_COMPILE]["seconds"] * clock == pytest.approx(min(totals))
+
+
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf"), "1", None])
 def test_a_fastest_compile_that_cannot_be_is_none(seconds: object) -> None:
     made = replace(three_calls().program, provenance={FASTEST_COMPILE: {"seconds": seconds}})

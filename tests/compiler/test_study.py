@@ -23,6 +23,7 @@ from engine.compiler.capture.identify import (
 from engine.compiler.capture.study import FEWER_COPIES, LONE_ERROR, Solver, Study
 from engine.compiler.costs.calibrate import fit_costs, pools, total_error, with_costs
 from engine.compiler.costs.observations import Compile, Observations, structure_hash
+from engine.compiler.costs.refit import refitted
 from engine.compiler.costs.trust import left_out
 from engine.compiler.reading.observation import observe
 from engine.compiler.steering.export import SORT_ORDER, both_rules, matcher_of, matchers, sort_rules
@@ -193,6 +194,29 @@ def test_a_placement_whose_compile_was_killed_may_be_asked_for_again() -> None:
         assert done.compile("plan-1", options) == math.inf
         other = {SORT_ORDER: sort_rules(["z", "y"])}
         assert (done._placement(other) is not None) == is_new
+
+
+def test_compiles_of_a_study_that_goes_on_have_names_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Though the study that goes on knows of no compile that came to nothing before."""
+    ways = [sort_rules(names) for names in (("a", "y"), ("b", "y"), ("y", "z"), ("b", "z"))]
+
+    def new(self: Study, *given: object) -> Mapping[str, str] | None:
+        return next((o for w in ways if self._placement(o := {SORT_ORDER: w}) is not None), None)
+
+    monkeypatch.setattr(Study, "_best_plan", new)
+    monkeypatch.setattr(Study, "_best_proposal", new)
+    begun = study(Killed(), [])
+    begun.run(4)
+    assert begun.refused == 1
+    going_on = study(TinyCompiler(), [])
+    going_on.observations = begun.observations
+    found = going_on.run(12)
+    names = [one.name for one in found.compiles]
+    assert len(set(names)) == len(names) > len(begun.observations.compiles)
+    placements = refitted(going_on.program, found).provenance["placements"]
+    assert len(placements) == 1 + len(names)
 
 
 def test_a_study_ends_though_every_whole_compile_fails() -> None:

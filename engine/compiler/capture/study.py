@@ -30,7 +30,12 @@ from engine.compiler.costs.calibrate import (
     total_error,
     with_costs,
 )
-from engine.compiler.costs.observations import Compile, Observations, structure_hash
+from engine.compiler.costs.observations import (
+    Compile,
+    Observations,
+    free_name,
+    structure_hash,
+)
 from engine.compiler.costs.trust import left_out, others
 from engine.compiler.reading.observation import Observation, observe, stall_cycles, total_text
 from engine.compiler.reading.own_compile import own_compile
@@ -136,19 +141,23 @@ class Study:
             asks = turn % 2 == 1 or is_agreed
             proposed = self._best_proposal(turn, self.observations.compiles) if asks else None
             if proposed is not None:
-                self.compile(f"stake-{turn}", proposed)
+                self.compile(self._name("stake", turn), proposed)
                 agreed = 0
             elif is_agreed:
                 again = self._shown_again(turn) or self._fewer_copies()
                 if again is None:
                     break
-                self.compile(f"again-{turn}", again)
+                self.compile(self._name("again", turn), again)
             else:
                 ours = self._best_plan(turn, self.solvers[num_plans % len(self.solvers)])
                 num_plans += 1
-                is_good = ours is None or self.compile(f"plan-{turn}", ours) <= GOOD_ERROR
+                is_good = ours is None or self.compile(self._name("plan", turn), ours) <= GOOD_ERROR
                 agreed = agreed + 1 if is_good else 0
         return self.observations
+
+    def _name(self, word: str, turn: int) -> str:
+        """A name for the next compile: a study that goes on may have had one of that turn."""
+        return free_name(f"{word}-{turn}", {one.name for one in self.observations.compiles})
 
     def compile(self, name: str, options: Mapping[str, str]) -> float:
         """Compile one placement whole; returns the relative error, unsigned, of its predicted

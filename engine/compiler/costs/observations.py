@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,6 +80,20 @@ def kept_path(name: str) -> Path:
     return observations_path(name, find_sample(name).folder)
 
 
+def free_name(name: str, taken: Collection[str]) -> str:
+    """A name of a compile that is not taken: this one, or one that counts on from its number.
+
+    >>> free_name("plan-3", {"plan-3", "plan-4"}), free_name("default", {"default"})
+    ('plan-5', 'default-2')
+    """
+    word, _, digits = name.rpartition("-")
+    word, number = (word, int(digits)) if word and digits.isdecimal() else (name, 1)
+    while name in taken:
+        number += 1
+        name = f"{word}-{number}"
+    return name
+
+
 def save_observations(observations: Observations, path: Path) -> None:
     """Write `observations` to the file `path`, whole or not at all."""
     slow = observations.slow
@@ -98,7 +112,10 @@ def save_observations(observations: Observations, path: Path) -> None:
 
 
 def load_observations(path: Path, program: Program) -> Observations:
-    """The observations of `program` in a file. Raises ProgramFormatError, also for another's."""
+    """The observations of `program` in a file. Raises ProgramFormatError, also for another's.
+
+    Each compile gets a name of its own, though the file have one twice.
+    """
     body = read_json(path)
     require_header(body, FORMAT, VERSION, str(path))
     if body.get("structure") != structure_hash(program):
@@ -163,7 +180,8 @@ def _from_json(rows: Sequence[Any], program: Program) -> list[Compile]:
         is_fast[_indices(row["fast"], len(is_fast))] = True
         options = {str(k): str(v) for k, v in row["options"].items()}
         seen = Observation(cycles, is_fast)
-        compiles.append(Compile(str(row["name"]), options, seen, _stall(row.get("stall_cycles"))))
+        name = free_name(str(row["name"]), {known.name for known in compiles})
+        compiles.append(Compile(name, options, seen, _stall(row.get("stall_cycles"))))
         base = compiles[0].seen.cycles
     return compiles
 

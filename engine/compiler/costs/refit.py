@@ -55,15 +55,15 @@ def _default_compile(program: Program, observations: Observations) -> dict[str, 
 
 def _fastest_compile(program: Program, observations: Observations) -> dict[str, Any]:
     """The compile of the fewest cycles, those in which it waits for its copies too."""
-    totals = {
-        one.name: total_cycles(program, None, one.seen) + one.stall_cycles
+    totals = [
+        (total_cycles(program, None, one.seen) + one.stall_cycles, one.name)
         for one in (observations.slow, *observations.compiles)
         if one.stall_cycles is not None
-    }
+    ]
     if not totals:
         return {}
-    name = min(totals, key=lambda n: totals[n])
-    return {FASTEST_COMPILE: {"name": name, "seconds": totals[name] / program.hardware.clock_hz}}
+    cycles, name = min(totals, key=lambda pair: pair[0])
+    return {FASTEST_COMPILE: {"name": name, "seconds": cycles / program.hardware.clock_hz}}
 
 
 def fit_all(program: Program, observations: Observations) -> Fit:
