@@ -77,15 +77,18 @@ class Counts:
 
 def given_counts(program: Program) -> Counts:
     """The counts that were given for a program. Raises ProgramFormatError for a damaged record."""
-    known = program.provenance.get(COUNTS, {})
+    return counts_from_json(program.provenance.get(COUNTS, {}), spelt_out(program.name))
+
+
+def counts_from_json(known: Any, where: str) -> Counts:
+    """The counts of which `Counts.to_json` made this record. Raises ProgramFormatError."""
     try:
         return Counts(
             {name: int(n) for name, n in known.items() if not isinstance(n, list)},
             {name: [float(s) for s in n] for name, n in known.items() if isinstance(n, list)},
         )
     except (AttributeError, ArithmeticError, TypeError, ValueError, UsageError) as error:
-        name = spelt_out(program.name)
-        raise ProgramFormatError(f"{name}: its record of trip counts is damaged") from error
+        raise ProgramFormatError(f"{where}: its record of trip counts is damaged") from error
 
 
 def multiplicities(regions: Sequence[_Region], counts: Counts) -> list[float]:

@@ -31,7 +31,7 @@ from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.target import chips_of
 from engine.errors import EngineError, UsageError
 from engine.hardware.pricing import pricing
-from engine.program.counts import COUNTS, refuse_unknown
+from engine.program.counts import refuse_unknown
 from engine.program.hlo.build import build_program
 from engine.program.hlo.parse import parse_hlo
 from engine.program.model import Program
@@ -187,9 +187,7 @@ def session_under(answers: Answers, options: Mapping[str, str]) -> CompileSessio
         pricing=pricing(device, chips_of(target, slow.devices)),
     )
     refuse_unknown(rough.program, target.counts)
-    rough = rough.with_counts(target.counts)
-    origin = {COUNTS: target.counts.to_json()}
-    session = CompileSession(replace(rough, program=replace(rough.program, provenance=origin)), own)
+    session = CompileSession(rough.with_counts(target.counts), own)
     return _priced(session, session.full({}))
 
 

@@ -187,6 +187,29 @@ def test_shares_of_branches_are_captured_and_unknown_ones_refused(
     assert len({path.name for path in tmp_path.iterdir()}) == 2
 
 
+def test_a_capture_with_other_counts_does_not_take_over_the_waits_by_the_first_ones(
+    tmp_path: Path, compiler: Interrupted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiler, "full", lambda options: Compiled(BRANCHING, "", ""))
+    monkeypatch.setattr(
+        compiler, "early", lambda options: Compiled(BRANCHING, "", "", is_full=False)
+    )
+    source, few = replace(SOURCE, name="net"), replace(how(tmp_path), compiles=1)
+    seldom, often = (
+        replace(source, target=Target("tpu-v5e", counts=Counts(shares={"c": shares})))
+        for shares in ((0.1, 0.9), (0.9, 0.1))
+    )
+    for asked, waits in ((source, 0.0), (often, None), (often, None), (seldom, None)):
+        _, found = capture_source(asked, few)
+        assert [one.stall_cycles for one in found.compiles] == [waits]
+    (folder,) = (path for path in tmp_path.iterdir() if path.name == "net")
+    for file in (folder / "observations").iterdir():
+        file.unlink()
+    for asked, waits in ((often, 0.0), (often, 0.0), (source, None)):
+        _, found = capture_source(asked, few)
+        assert [one.stall_cycles for one in found.compiles] == [waits]
+
+
 def test_a_program_remembers_the_flags_it_was_compiled_under(
     tmp_path: Path, compiler: Interrupted
 ) -> None:

@@ -15,6 +15,7 @@ from engine.compiler.costs.observations import (
     Observations,
     load_observations,
     observations_of,
+    observations_path,
     save_observations,
     structure_hash,
 )
@@ -24,6 +25,7 @@ from engine.compiler.reading.observation import Observation, observe
 from engine.errors import ProgramFormatError
 from engine.plan.io import plan_to_json
 from engine.program import library
+from engine.program.counts import Counts, recounted
 from engine.program.hlo.build import Imported
 from engine.program.io import content_hash
 from engine.program.provenance import FASTEST_COMPILE, fastest_compile_s
@@ -145,6 +147,31 @@ def test_a_refit_keeps_the_fastest_compile_of_those_whose_waits_are_known() -> N
     assert fastest_compile_s(fresh) == kept["seconds"]
     strangers = replace(observations, compiles=observations.compiles[2:])
     assert FASTEST_COMPILE not in refitted(imported.program, strangers).provenance
+
+
+LOOPED = "equilibrium-v5p-b64"
+
+
+def test_waits_hold_only_for_the_counts_by_which_they_were_worked_out(tmp_path: Path) -> None:
+    """All else does not depend on how often a loop runs; with all slow nothing waits."""
+    program = library.load_sample(LOOPED)
+    often, seldom = (recounted(program, Counts({"while.2": count})) for count in (9, 2))
+    shipped = observations_path(LOOPED, library.find_sample(LOOPED).folder)
+    before = load_observations(shipped, program)
+    assert all(one.stall_cycles is not None for one in before.compiles)
+    path = tmp_path / "o.json.gz"
+    save_observations(before, path)
+    assert load_observations(path, program).compiles[0].stall_cycles is not None
+    by_counts = {"often": load_observations(path, often), "seldom": load_observations(path, seldom)}
+    for found in by_counts.values():
+        assert {one.stall_cycles for one in found.compiles} == {None}
+        assert found.slow.stall_cycles == before.slow.stall_cycles
+        assert [one.name for one in found.compiles] == [one.name for one in before.compiles]
+    waits = replace(by_counts["often"].compiles[0], stall_cycles=7.0)
+    save_observations(replace(by_counts["often"], compiles=(waits,)), path)
+    assert load_observations(path, often).compiles[0].stall_cycles == 7.0
+    for other in (program, seldom):
+        assert load_observations(path, other).compiles[0].stall_cycles is None
 
 
 @pytest.mark.parametrize("name", ["plan-3", "default"])

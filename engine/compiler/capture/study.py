@@ -50,6 +50,7 @@ from engine.compiler.toolchain.results import (
 )
 from engine.errors import CompileInterruptedError, CompilerError, PlanError, ProgramFormatError
 from engine.plan.model import Plan
+from engine.program.counts import given_counts
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo
@@ -363,4 +364,5 @@ def first_observation(imported: Imported, structure: str) -> Observations:
         pools=pools(imported, slow),
         slow=Compile("slow", SLOW_OPTIONS, slow, stall_cycles=0.0),
         compiles=(),
+        counts=given_counts(imported.program),
     )

@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 from engine.compiler.reading.observation import Observation
 from engine.errors import ProgramFormatError, UnknownNameError
 from engine.files import read_json, require_header, write_bytes
+from engine.program.counts import COUNTS, Counts, counts_from_json, given_counts
 from engine.program.library import SAMPLES_FOLDER, find_sample, load_entry
 from engine.program.model import Program
 
@@ -49,7 +50,8 @@ class Observations:
 
     `structure`: the `structure_hash` of the program that the numbers of instructions and accesses
     refer to. `pools` `[T]`: the pool of each instruction. `slow`: the compile with everything in
-    slow memory; `compiles`: the others, in the order in which they were made.
+    slow memory; `compiles`: the others, in the order in which they were made. `counts`: those given
+    for loops and branches when the `stall_cycles` were worked out.
     """
 
     program: str
@@ -58,6 +60,7 @@ class Observations:
     pools: tuple[int, ...]
     slow: Compile
     compiles: tuple[Compile, ...]
+    counts: Counts = field(default_factory=Counts)
 
 
 def structure_hash(program: Program) -> str:
@@ -106,6 +109,7 @@ def save_observations(observations: Observations, path: Path) -> None:
         "pools": list(observations.pools),
         "num_accesses": len(slow.seen.is_fast),
         "compiles": [_to_json(c, slow.seen) for c in (slow, *observations.compiles)],
+        **({COUNTS: given} if (given := observations.counts.to_json()) else {}),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, json.dumps(body, separators=(",", ":")).encode())
@@ -114,7 +118,8 @@ def save_observations(observations: Observations, path: Path) -> None:
 def load_observations(path: Path, program: Program) -> Observations:
     """The observations of `program` in a file. Raises ProgramFormatError, also for another's.
 
-    Each compile gets a name of its own, though the file have one twice.
+    Each compile gets a name of its own, though the file have one twice. How long it waits is not
+    known where the program's loops run more or less often than when it was worked out.
     """
     body = read_json(path)
     require_header(body, FORMAT, VERSION, str(path))
@@ -129,7 +134,12 @@ def load_observations(path: Path, program: Program) -> Observations:
     if len(pools) != program.num_slots or not compiles:
         raise ProgramFormatError(f"{path}: lacks pools or compiles")
     slow, *others = compiles
-    return Observations(program.name, body["structure"], versions, pools, slow, tuple(others))
+    counts = given_counts(program)
+    if counts_from_json(body.get(COUNTS, {}), str(path)).to_json() != counts.to_json():
+        others = [replace(one, stall_cycles=None) for one in others]
+    return Observations(
+        program.name, body["structure"], versions, pools, slow, tuple(others), counts
+    )
 
 
 _MADE_BY = ("compiler_options", "libtpu_init_args", "topology")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.errors import ProgramFormatError
-from engine.program.counts import Counts, with_counts
+from engine.program.counts import COUNTS, Counts, with_counts
 from engine.program.hlo.costs import Work, prior_savings
 from engine.program.hlo.demand import Demand, demand_of
 from engine.program.hlo.flow import IMPOSSIBLE, Flow
@@ -72,8 +72,10 @@ class Imported:
     prices: Mapping[int, Price] = field(default_factory=dict)
 
     def with_counts(self, counts: Counts) -> Imported:
-        """The same with the costs of other trip counts and shares of branches."""
-        return replace(self, program=with_counts(self.program, counts))
+        """The same with the costs of given trip counts and shares of branches, as it then says."""
+        made = with_counts(self.program, counts)
+        given = {COUNTS: counts.to_json()} if counts != Counts() else {}
+        return replace(self, program=replace(made, provenance={**made.provenance, **given}))
 
 
 def build_program(

@@ -13,7 +13,7 @@ from engine.files import read_bytes, spelt_out
 from engine.folders import temporary_folder
 from engine.hardware.presets import PRESETS
 from engine.plan.check import check
-from engine.plan.io import plan_from_json, plan_to_json
+from engine.plan.io import plan_from_json
 from engine.program.counts import given_counts
 from engine.program.hlo.parse import MAX_TEXT_BYTES
 from engine.program.io import load
