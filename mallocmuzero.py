@@ -250,8 +250,8 @@ def export_program(jitted: Any, *args: Any, path: str | PathLike[str], **kwargs:
 
     `args`, `kwargs`: what it is called with, arrays or `jax.ShapeDtypeStruct` in their place, in
     trees of any kind (Optax, Flax, Equinox). Neither weights nor source files are written; no
-    compiler is needed. Raises UsageError for what `jax.jit` did not make, ProgramFormatError for a
-    path that cannot be written.
+    compiler is needed. Raises UsageError for what `jax.jit` did not make or made with compiler
+    options, ProgramFormatError for a path that cannot be written.
 
     >>> from tempfile import TemporaryDirectory
     >>> import jax

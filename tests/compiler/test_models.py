@@ -156,6 +156,14 @@ def test_what_jit_did_not_make_is_no_program() -> None:
         exported(lambda x: x, 1.0)
 
 
+def test_compiler_options_given_to_jit_are_refused_as_an_export_holds_none() -> None:
+    given = {"xla_tpu_scoped_vmem_limit_kib": "24576"}
+    jitted = jax.jit(lambda x: x + 1, compiler_options=given)
+    with pytest.raises(UsageError, match=r"vmem_limit_kib.*give them as compiler_options") as told:
+        exported(jitted, 2.0)
+    assert "\n" not in str(told.value)
+
+
 def test_containers_that_jax_has_no_name_for_are_listed_flat() -> None:
     """As an Optax state, which every training step of a user has."""
     optimizer = optax.adamw(1e-3)

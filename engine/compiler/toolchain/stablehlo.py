@@ -16,7 +16,8 @@ def exported(jitted: Any, *args: Any, **kwargs: Any) -> bytes:
 
     Without the source files that its operations stand in: a program that is passed on names no
     paths of the machine, and equal models give equal bytes wherever they are exported. Raises
-    UsageError for what `jax.jit` did not make.
+    UsageError for what `jax.jit` did not make, and for compiler options of its own, which no export
+    holds.
     """
     import jax
     from jax import export
@@ -26,12 +27,29 @@ def exported(jitted: Any, *args: Any, **kwargs: Any) -> bytes:
             f"{jitted!r:.80} is not what jax.jit returns; give jax.jit of a function of arrays"
             " (of an Equinox model, its arrays: eqx.partition)"
         )
+    own = ", ".join(_own_options(jitted))
+    if own:
+        raise UsageError(
+            f"jax.jit was given compiler_options ({own:.80}), which an exported program does not"
+            " hold; leave them out there, and give them as compiler_options to tune, or with"
+            " --compiler-options"
+        )
     before = getattr(jax.config, _FRAMES)
     jax.config.update(_FRAMES, 0)
     try:
         return _serialized(export.export(jitted, platforms=["tpu"])(*args, **kwargs))
     finally:
         jax.config.update(_FRAMES, before)
+
+
+def _own_options(jitted: Any) -> list[str]:
+    """The names of the compiler options given to `jax.jit`.
+
+    JAX tells of them nowhere in public but in an error when the function is traced once more; where
+    another version has none of this record, none is found.
+    """
+    kept = getattr(getattr(jitted, "_jit_info", None), "compiler_options_kvs", ())
+    return [str(name) for name, _ in kept]
 
 
 def _serialized(program: Any) -> bytes:
