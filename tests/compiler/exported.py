@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import export
+from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
 
 def serialised(fn: Any, *shapes: tuple[int, ...], platform: str = "tpu") -> bytes:
@@ -37,3 +38,11 @@ def rivals(x: jax.Array, narrow: jax.Array, wide: jax.Array) -> jax.Array:
 def contested() -> bytes:
     """A program that does not fit into the fast memory of a v5e."""
     return serialised(rivals, (16384, 128), (128, 1280), (1280, 1280))
+
+
+def meshed(devices: int) -> bytes:
+    """A sum over an array that is cut over so many devices."""
+    mesh = AbstractMesh((devices,), ("x",))
+    cut = NamedSharding(mesh, PartitionSpec("x"))
+    shape = jax.ShapeDtypeStruct((64, 128), jnp.float32, sharding=cut)
+    return bytes(export.export(jax.jit(jnp.sum), platforms=["tpu"])(shape).serialize())

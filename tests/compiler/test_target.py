@@ -15,6 +15,7 @@ from engine.compiler.toolchain import compile as compiling
 from engine.compiler.toolchain.compile import Compiled, compile_early, compile_full
 from engine.compiler.toolchain.overflow import Allocation, parse_overflow
 from engine.compiler.toolchain.results import Answers
+from engine.compiler.toolchain.stablehlo import num_devices
 from engine.compiler.toolchain.target import (
     GENERATIONS,
     Target,
@@ -27,7 +28,7 @@ from engine.compiler.toolchain.target import (
 )
 from engine.errors import CompilerError, OutOfMemoryError, UnknownNameError, UsageError
 from engine.program import library
-from tests.compiler.exported import small
+from tests.compiler.exported import meshed, small
 from tests.compiler.test_compile import child_that
 from tests.program.hlo.modules import module
 
@@ -105,6 +106,29 @@ def test_a_captured_program_is_compiled_as_it_was_captured() -> None:
     assert other != stored._key({}, True)
     given.target = replace(given.target, topology="v5e:2x4")
     assert other == given._key({}, True)
+
+
+@pytest.mark.parametrize(
+    ("devices", "topology"),
+    [(1, ""), (1, "2x4"), (4, ""), (4, "2x2"), (8, ""), (8, "2x4"), (8, "v5e:2x4"), (8, "8")],
+)
+def test_what_a_capture_compiled_on_a_named_topology_is_found_again(
+    devices: int, topology: str
+) -> None:
+    source, captured = meshed(devices), Target("tpu-v5e", topology)
+    known = library.load_sample("fsdp-v5e-b16384-train")
+    facts = {**known.provenance, "topology": "", "devices": 1, **target_facts(captured, devices)}
+    again = target_of(replace(known, provenance=facts))
+    assert Answers(source, captured)._key({}, True) == Answers(source, again)._key({}, True)
+    other = Target("tpu-v5e", "4x4")
+    assert Answers(source, other)._key({}, True) != Answers(source, again)._key({}, True)
+
+
+def test_how_many_devices_a_program_is_for_is_read_off_its_export() -> None:
+    assert [num_devices(meshed(count)) for count in (1, 4, 8)] == [1, 4, 8]
+    whole = meshed(8)
+    for bad in (b"", b"source", b"\xff" * 200, whole[:50], whole[:9]):
+        assert num_devices(bad) == 1
 
 
 def test_shapes_grow() -> None:

@@ -11,12 +11,14 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.compile import Compiled, compile_early, compile_full
+from engine.compiler.toolchain.stablehlo import num_devices
 from engine.compiler.toolchain.target import Target, canonical_topology
 from engine.errors import (
     CompileInterruptedError,
@@ -158,11 +160,19 @@ class Answers:
         asked = sorted({**target.options, **options}.items())
         inputs: list[Any] = [target.hardware, asked, libtpu.versions(), is_full]
         # Left out where they are not given, so that answers from before them are still found.
-        inputs += [("topology", topology)] if (topology := canonical_topology(target)) else []
+        inputs += [("topology", topology)] if (topology := self._topology()) else []
         inputs += [("init_args", target.init_args)] if target.init_args else []
         digest = hashlib.sha256(self.stablehlo)
         digest.update(json.dumps(inputs).encode())
         return digest.hexdigest()[:24]
+
+    def _topology(self) -> str:
+        """One name for all names of a topology, as `target_of` a captured program has it."""
+        return canonical_topology(self.target, self._devices) if self.target.topology else ""
+
+    @cached_property
+    def _devices(self) -> int:
+        return num_devices(self.stablehlo)
 
 
 def _row(answer: Compiled) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def topology_name(target: Target, devices: int) -> str:
     return f"{generation.prefix}:{shape}"
 
 
-def canonical_topology(target: Target, devices: int = 1) -> str:
+def canonical_topology(target: Target, devices: int) -> str:
     """One name for all names of a topology; empty for the smallest that has so many devices.
 
     So a program that was captured without one, and one that has its name from that capture, are
