@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from engine.compiler.capture.capture import Capturing, Source, captured_by
@@ -46,13 +47,16 @@ NEXT_TO_NOTHING = 5e-4
 class Tried:
     """A program option as compiled whole.
 
-    `total`: cycles, stalls and prices of its own default placement. `session`: of the program that
-    it makes, with costs by operations and bytes alone.
+    `total`: cycles, stalls and prices of its own default placement, as a share of what the user's
+    default takes with costs and prices of the same kind, times the user's `default_total`.
+    `session`: of the program that it makes, with costs by operations and bytes alone. `beside`: the
+    user's own program with such costs; None: only with its own.
     """
 
     option: ProgramOption
     total: float
     session: CompileSession
+    beside: CompileSession | None = None
 
 
 @dataclass(frozen=True)
@@ -105,13 +109,14 @@ def search_program_options(
 
     found = ProgramSearch((), default_total)
     left = deque(effective(answers, _wanted(answers), note, goes_on))
+    judge = _Judge(answers, note)
     while left and found.num_compiles < compiles - 1 and goes_on():
-        found = _with(found, answers, left.popleft(), note)
+        found = judge.with_one(found, left.popleft())
     pair = _pair(found.better)
     if pair is not None:
         left.appendleft(pair)
     while left and found.num_compiles < compiles and goes_on():
-        found = _with(found, answers, left.popleft(), note)
+        found = judge.with_one(found, left.popleft())
     return replace(found, ran_out=ran_out)
 
 
@@ -129,10 +134,11 @@ def random_program_options(
         return found
     drawn = _wanted(answers)
     random.Random(f"{seed}/settings").shuffle(drawn)
+    judge = _Judge(answers, note)
     for option in drawn[:count]:
         if time.monotonic() >= deadline:
             return replace(found, ran_out=True)
-        found = _with(found, answers, option, note)
+        found = judge.with_one(found, option)
     return found
 
 
@@ -151,19 +157,34 @@ def _pair(better: Sequence[Tried]) -> ProgramOption | None:
     return None
 
 
-def _with(
-    found: ProgramSearch, answers: Answers, option: ProgramOption, note: Callable[[str], None]
-) -> ProgramSearch:
-    """What was found, and one more option as compiled whole."""
-    try:
-        session = session_under(answers, option.flags)
-        cycles = total(session.full({}))
-    except EngineError as error:
-        note(f"{option.title}: {error}")
-        return replace(found, num_failed=found.num_failed + 1)
-    note(f"program option {option.title}: improvement {1.0 - cycles / found.default_total:.2%}")
-    tried = sorted([*found.tried, Tried(option, cycles, session)], key=lambda one: one.total)
-    return replace(found, tried=tuple(tried))
+@dataclass
+class _Judge:
+    """Compiles options whole and holds each against the user's default.
+
+    What the compiler states no cycles for is priced, and a price in flight is what the costs of the
+    other instructions do not hide of it. So the default is priced by the same kind of costs.
+    """
+
+    answers: Answers
+    note: Callable[[str], None]
+
+    @cached_property
+    def beside(self) -> CompileSession:
+        """The user's own program, priced as those of the options are."""
+        return session_under(self.answers, {})
+
+    def with_one(self, found: ProgramSearch, option: ProgramOption) -> ProgramSearch:
+        """What was found, and one more option as compiled whole."""
+        try:
+            session = session_under(self.answers, option.flags)
+            share = total(session.full({})) / total(self.beside.full({}))
+        except EngineError as error:
+            self.note(f"{option.title}: {error}")
+            return replace(found, num_failed=found.num_failed + 1)
+        self.note(f"program option {option.title}: improvement {1.0 - share:.2%}")
+        made = Tried(option, share * found.default_total, session, self.beside)
+        tried = sorted([*found.tried, made], key=lambda one: one.total)
+        return replace(found, tried=tuple(tried))
 
 
 def session_under(answers: Answers, options: Mapping[str, str]) -> CompileSession:

@@ -192,13 +192,14 @@ class _Variant:
     """One program in which placement is tuned: the user's, or what a program option makes of it.
 
     `default_total`: cycles and stalls of its own default placement. `earlier`: what its costs were
-    fitted to.
+    fitted to. `beside`: the user's own program with prices of the same kind; None: as captured.
     """
 
     session: CompileSession
     option: ProgramOption | None
     default_total: float
     earlier: Sequence[Observation] = ()
+    beside: CompileSession | None = None
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -275,7 +276,7 @@ class _Search:
         if self.program_search.ran_out:
             self._cut("program options", self.program_search.num_compiles, compiles)
         for one in self.program_search.better[:1]:
-            self._better(_Variant(one.session, one.option, one.total), None)
+            self._better(_Variant(one.session, one.option, one.total, beside=one.beside), None)
 
     def place_values(self, compiles: int, deadline: float, plans: Sequence[Plan]) -> None:
         """Tune the placement in the programs of the best two options, the default among them.
@@ -454,7 +455,8 @@ class _Search:
     def tuned(self, chance: _Chance | None) -> Tuned:
         """The result of the search."""
         variant, flags, default_total = self.best[0], self.flags, self.own.default_total
-        verdict = verify(variant.session, request_by_flags(self.program, flags), self.own.session)
+        beside = variant.beside or self.own.session
+        verdict = verify(variant.session, request_by_flags(self.program, flags), beside)
         has_chance = chance is not None and chance.compiles > 1
         return Tuned(
             flags=flags,

@@ -698,6 +698,7 @@ class FakeSearch:
     usual: FakeSession
     under: dict[str, FakeSession]
     rough: dict[str, FakeSession]
+    beside: FakeSession
     broken: tuple[ProgramOption, ...] = ()
     asked: list[Any] = field(default_factory=list)
     quota: int = 0
@@ -707,7 +708,10 @@ class FakeSearch:
     @property
     def tried(self) -> tuple[Tried, ...]:
         pairs = ((FIRST, 960.0), (SECOND, 980.0))
-        made = (Tried(s, total, self.rough[next(iter(s.flags))]) for s, total in pairs)  # type: ignore[arg-type]
+        made = (
+            Tried(s, total, self.rough[next(iter(s.flags))], self.beside)  # type: ignore[arg-type]
+            for s, total in pairs
+        )
         return tuple(made)[: self.quota]
 
     def search(self, *given: Any, compiles: int, **more: Any) -> ProgramSearch:
@@ -754,6 +758,7 @@ def option_search(program: Program, plan: Plan, monkeypatch: pytest.MonkeyPatch)
         session(1000.0),
         {"xla_x": session(900.0, 950.0), "xla_y": session(970.0, 970.0)},
         {"xla_x": session(1000.0), "xla_y": session(1000.0)},
+        session(1000.0),
     )
     monkeypatch.setattr(tuned_module, "compile_session", lambda program, answers: made.usual)
     monkeypatch.setattr(tuned_module, "search_program_options", made.search)
@@ -797,7 +802,8 @@ def test_what_an_option_gains_counts_though_its_program_cannot_be_captured(
     assert tuned.flags.notes["title"] == "xla_x=1"
     assert tuned.program_improvement == pytest.approx(50 / 1010)
     assert len(option_search.usual.asked) > 1
-    assert option_search.asked[0][0] is option_search.rough["xla_x"]
+    session, _, beside = option_search.asked[0]
+    assert (session, beside) == (option_search.rough["xla_x"], option_search.beside)
     assert option_search.num_whole <= tuned.compiles <= 12
 
 

@@ -72,9 +72,10 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     whole: list[str] = []
 
     def under(answers: Any, options: Mapping[str, str]) -> Any:
-        whole.append("+".join(options))
+        whole.extend(["+".join(options)] if options else [])
         totals = [TOTALS.get(name, 1000.0) for name in options]
-        outcome = SimpleNamespace(total_cycles=min(totals) - 20.0 * (len(totals) - 1))
+        least = min(totals, default=1000.0) - 20.0 * max(0, len(totals) - 1)
+        outcome = SimpleNamespace(total_cycles=least)
         return SimpleNamespace(full=lambda _: outcome)
 
     monkeypatch.setattr(module, "session_under", under)
@@ -117,6 +118,28 @@ def test_the_compiles_and_the_time_hold(compiled: list[str]) -> None:
     found = search(answers, compiles=9, deadline=0.0)
     assert found.tried == found.better == ()
     assert set(answers.early) == {""}
+
+
+def test_an_option_is_held_against_the_default_at_prices_of_the_same_kind(
+    compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the default takes by its fitted costs is another figure."""
+    totals = {"": 900.0, "a": 900.0, "c": 810.0}
+
+    def under(answers: Any, options: Mapping[str, str]) -> Any:
+        outcome = SimpleNamespace(total_cycles=totals["+".join(options)])
+        return SimpleNamespace(full=lambda _: outcome)
+
+    monkeypatch.setattr(module, "session_under", under)
+    found = search(FakeAnswers(), compiles=2)
+    assert [(one.option.title, one.total) for one in found.tried] == [
+        ("c=1", 900.0),
+        ("a=1", 1000.0),
+    ]
+    assert [one.option.title for one in found.better] == ["c=1"]
+    assert {one.beside.full({}).total_cycles for one in found.tried} == {900.0}
+    drawn = random_program_options(FakeAnswers(), 1000.0, 1, 3, float("inf"), lambda _: None)
+    assert [one.total for one in drawn.tried] == [1000.0]
 
 
 def test_options_whose_whole_compile_fails_count(
