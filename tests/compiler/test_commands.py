@@ -205,7 +205,7 @@ def test_a_fresh_export_is_held_against_the_names_in_flags(
         "no instruction is called 'gone': it does nothing",
     ]
     (all_slow, steered) = asked
-    assert all_slow[2] == {"xla_program": "1", **SLOW_OPTIONS}
+    assert all_slow[2] == {**options, **SLOW_OPTIONS}
     assert steered == (EXPORT, Target("tpu-v5e", "v5e:2x2", init_args="--xla_x=1"), options)
     _, out, _ = run(*command, "--json")
     assert json.loads(out) == {"instructions": 3, "unknown_instructions": ["gone"]}
@@ -222,6 +222,31 @@ def test_a_fresh_export_is_held_against_the_names_in_flags(
     program = tmp_path / "step.program"
     program.write_text("{}")
     refused(run("verify", program, path), "step.program", "mallocmuzero-program")
+
+
+def test_names_are_looked_for_under_the_flags_that_the_program_was_captured_with(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here these make another program, whose copy the memory pass replaces."""
+    program = library.load_sample("lstm-v5e-b128-flags")
+    own = program.provenance["compiler_options"]
+    start, end = (
+        "HloModule m, is_scheduled=true\n\nENTRY main {\n  ROOT ",
+        " = f32[8]{0} parameter(0)\n}\n",
+    )
+
+    def compile_early(stablehlo: bytes, target: Target, options: dict[str, str]) -> Compiled:
+        is_slow = SLOW_OPTIONS.items() <= options.items()
+        name = "copy.7" if is_slow and own.items() <= options.items() else "fusion.1"
+        return Compiled(start + name + end, "", "", is_full=False)
+
+    monkeypatch.setattr("engine.compiler.toolchain.results.compile_early", compile_early)
+    step, path = tmp_path / "step.stablehlo", tmp_path / "flags.json"
+    step.write_bytes(EXPORT)
+    aim = Aim(("x",), ("copy.7",), 1e-6)
+    save_flags(Flags.of(program, {"xla_steer": "0"}, (aim,)), path)
+    command = ("verify", step, path, "--answers", tmp_path / "answers")
+    assert run(*command)[:2] == (0, f"{step} has 1 of the 1 instructions in {path}\n")
 
 
 def test_without_the_compiler_one_line_says_how_to_get_it(

@@ -156,11 +156,11 @@ def other_program_remark(program: Program, flags: Flags) -> str | None:
 def unknown_in(answers: Answers, flags: Flags) -> tuple[str, ...]:
     """What flags call instructions though a freshly exported program has none of that name.
 
-    By two early stops: seconds. `answers`: of that program. Raises CompilerError.
+    By two early stops under all of the flags, before the memory pass and after it: seconds.
+    `answers`: of that program. Raises CompilerError.
     """
     options = flags.compiler_options
-    before = answers.early({**flags.program_options, **SLOW_OPTIONS})
-    compiles = (before, answers.early(options))
+    compiles = (answers.early({**options, **SLOW_OPTIONS}), answers.early(options))
     flows = [Flow(parse_hlo(c.hlo.encode(), flags.program), flags.program) for c in compiles]
     names = frozenset().union(*map(instruction_names, flows))
     return unknown_names(named_instructions(flags), names)
