@@ -170,15 +170,22 @@ def keep_best(folder: Path, name: str, plan: Plan) -> bool:
     violation = check(program, plan)
     if violation is not None:
         raise PlanError(f"{name}: the plan of {plan.solver} breaks {violation.rule}")
-    best_s = simulate(program, plan).latency_s
-    if entry.best_s is not None and best_s >= entry.best_s * (1 - ROUNDING):
+    entries[name] = _with_plan(folder, entry, program, plan)
+    if entries[name] is entry:
         return False
-    file = f"{PLANS}/{name}.json.gz"
-    (folder / PLANS).mkdir(exist_ok=True)
-    save_plan(plan, folder / file)
-    entries[name] = replace(entry, best_s=best_s, best_solver=plan.solver, best_plan=file)
     _write(folder, list(entries.values()))
     return True
+
+
+def _with_plan(folder: Path, entry: SampleEntry, program: Program, plan: Plan) -> SampleEntry:
+    """The entry with a valid plan, whose file is written, if it is better than what it knows."""
+    best_s = simulate(program, plan).latency_s
+    if entry.best_s is not None and best_s >= entry.best_s * (1 - ROUNDING):
+        return entry
+    file = f"{PLANS}/{entry.name}.json.gz"
+    (folder / PLANS).mkdir(exist_ok=True)
+    save_plan(plan, folder / file)
+    return replace(entry, best_s=best_s, best_solver=plan.solver, best_plan=file)
 
 
 def recost(entry: SampleEntry, program: Program) -> None:
@@ -187,21 +194,14 @@ def recost(entry: SampleEntry, program: Program) -> None:
     The bound is made anew. The best plan known stays, as what it comes to now, where it is valid
     still.
     """
-    known = None if entry.best_plan_path is None else load_plan(entry.best_plan_path)
+    fresh = _entry(program, None)
+    if entry.best_plan_path is not None:
+        plan = replace(load_plan(entry.best_plan_path), program_hash=content_hash(program))
+        if check(program, plan) is None:
+            fresh = _with_plan(entry.folder, fresh, program, plan)
     save(program, entry.path)
-    _write(
-        entry.folder,
-        [
-            _entry(program, None) if other.name == entry.name else other
-            for other in index(entry.folder)
-            if other.folder == entry.folder
-        ],
-    )
-    if known is None:
-        return
-    plan = replace(known, program_hash=content_hash(program))
-    if check(program, plan) is None:
-        keep_best(entry.folder, entry.name, plan)
+    known = [other for other in index(entry.folder) if other.folder == entry.folder]
+    _write(entry.folder, [fresh if other.name == entry.name else other for other in known])
 
 
 def keep_bound(folder: Path, name: str, bound: Bound) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from shutil import copyfile
+from typing import Any
 
 import pytest
 
@@ -13,13 +14,15 @@ from engine.plan.bounds import lower_bound
 from engine.plan.io import load_plan
 from engine.plan.simulate import simulate
 from engine.program import library
-from engine.program.io import save
+from engine.program.io import content_hash, save
 from engine.program.model import Program
 from engine.solvers import solve
+from engine.workflows import catalogue
 from engine.workflows.catalogue import (
     PLANS,
     keep_best,
     keep_bound,
+    recost,
     write_catalogue,
     write_readme,
 )
@@ -126,3 +129,68 @@ def test_an_index_made_anew_keeps_plans_and_drops_what_it_does_not_name(tmp_path
     (made,) = library.index(tmp_path)
     assert (made.best_s, made.best_solver) == (entry.best_s, entry.best_solver)
     assert [path.name for path in (tmp_path / PLANS).iterdir()] == [f"{entry.name}.json.gz"]
+
+
+@pytest.fixture
+def recosted(tmp_path: Path) -> tuple[library.SampleEntry, Program]:
+    """A captured program whose best plan nobody finds at once, and that program anew."""
+    known = min((e for e in library.held_out() if e.best_plan), key=lambda e: e.touches)
+    (tmp_path / PLANS).mkdir()
+    for name in (known.file, known.best_plan or ""):
+        copyfile(known.folder / name, tmp_path / name)
+    library.write_index([known], tmp_path / "index.json")
+    (entry,) = library.index(tmp_path)
+    return entry, library.load_entry(entry)
+
+
+def anew(program: Program, **changes: Any) -> Program:
+    """The program with other costs, its plan by XLA kept, as a refit makes it."""
+    made = replace(program, **changes)
+    plan = {**program.provenance["xla_plan"], "program_hash": content_hash(made)}
+    return replace(made, provenance={**program.provenance, "xla_plan": plan})
+
+
+def test_a_program_with_other_costs_keeps_the_best_plan_at_what_it_comes_to(
+    recosted: tuple[library.SampleEntry, Program],
+) -> None:
+    entry, program = recosted
+    dearer = tuple(replace(i, fast_s=2 * i.fast_s) for i in program.instructions)
+    other = anew(program, instructions=dearer)
+    recost(entry, other)
+    (made,) = library.index(entry.folder)
+    assert library.load_entry(made).instructions == dearer
+    assert made.best_solver == entry.best_solver
+    assert made.best_plan_path is not None
+    plan = load_plan(made.best_plan_path)
+    assert plan.program_hash == made.content_hash
+    assert made.best_s == simulate(other, plan).latency_s > (entry.best_s or 0.0)
+
+
+@pytest.mark.parametrize("moment", ["save_plan", "save", "write_index", "write_readme"])
+def test_the_best_plan_is_not_lost_where_new_costs_are_broken_off(
+    recosted: tuple[library.SampleEntry, Program], moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry, program = recosted
+    assert entry.best_plan_path is not None
+    stays = load_plan(entry.best_plan_path).stays
+
+    def killed(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(catalogue, moment, killed)
+        recost(entry, program)
+    (now,) = library.index(entry.folder)
+    assert now.best_plan == entry.best_plan
+    assert load_plan(entry.best_plan_path).stays == stays
+
+
+def test_a_plan_that_new_costs_make_no_better_than_others_goes(
+    recosted: tuple[library.SampleEntry, Program],
+) -> None:
+    entry, program = recosted
+    saved = tuple(replace(access, saving_s=0.0) for access in program.accesses)
+    recost(entry, anew(program, accesses=saved))
+    (made,) = library.index(entry.folder)
+    assert made.best_plan is None
+    assert list((entry.folder / PLANS).iterdir()) == []
