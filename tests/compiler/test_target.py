@@ -184,6 +184,28 @@ def test_an_option_has_one_value(tmp_path: Path) -> None:
         read_flags([str(lines), str(other)])
 
 
+def test_an_option_has_one_value_also_in_one_line(tmp_path: Path) -> None:
+    lines = tmp_path / "flags.txt"
+    lines.write_text("--xla_a=1 --xla_a=2\n")
+    for bad in ("--xla_a=1 --xla_a=2", str(lines)):
+        with pytest.raises(UsageError, match="xla_a is given as 1 and as 2"):
+            read_flags([bad])
+    assert read_flags(["--xla_a=1 --xla_a=1"]) == {"xla_a": "1"}
+
+
+def test_options_in_json_are_read_and_checked_as_those_in_lines(tmp_path: Path) -> None:
+    body = tmp_path / "flags.json"
+    body.write_text('{"--xla_d": 1, "xla_e": "x"}')
+    assert read_flags([str(body)]) == {"xla_d": "1", "xla_e": "x"}
+    body.write_text('{"--xla_d": 1, "xla_d": 2}')
+    with pytest.raises(UsageError, match="xla_d is given as 1 and as 2"):
+        read_flags([str(body)])
+    for bad in ('{"b c": 3}', '{"xla_a": ""}', '{"": "1"}', '{"compiler_options": {"a=b": 1}}'):
+        body.write_text(bad)
+        with pytest.raises(UsageError, match=r"flags\.json: neither a file nor an option"):
+            read_flags([str(body)])
+
+
 def test_the_scoped_limit_is_read_from_flags_and_environment() -> None:
     limit = "xla_tpu_scoped_vmem_limit_kib"
     assert V5E.scoped_bytes is None

@@ -191,18 +191,26 @@ def read_flags(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         path = Path(text)
         if is_file(path):
-            _add(of_files, _flags_of_file(path))
+            _add(of_files, _flags_of_file(path), str(path))
         else:
-            _add(of_lines, _flags_of_line(text, text))
+            _add(of_lines, _flags_of_line(text), text)
     options = {**of_files, **of_lines}
     if len(options) > MAX_FLAGS:
         raise UsageError(f"more than {MAX_FLAGS} compiler options")
     return options
 
 
-def _add(options: dict[str, str], more: Mapping[str, str]) -> None:
-    """Add more options. Raises UsageError where one of them has another value already."""
-    for name, value in more.items():
+_Pairs = Sequence[tuple[str, str]]
+"""Names of options and their values, in the order in which they were given."""
+
+
+def _add(options: dict[str, str], more: _Pairs, where: str) -> None:
+    """Add more options. Raises UsageError for what is none, or has another value already."""
+    for name, value in more:
+        if not (re.fullmatch(r"\w+", name) and value):
+            raise UsageError(
+                f"{where}: neither a file nor an option such as name=value ({name:.40}={value:.40})"
+            )
         if options.setdefault(name, value) != value:
             raise UsageError(
                 f"the compiler option {name} is given as {options[name]:.40} and as {value:.40};"
@@ -210,31 +218,27 @@ def _add(options: dict[str, str], more: Mapping[str, str]) -> None:
             )
 
 
-def _flags_of_file(path: Path) -> dict[str, str]:
+def _flags_of_file(path: Path) -> _Pairs:
     if path.stat().st_size > MAX_FLAGS_BYTES:
         raise UsageError(f"{path}: too long for a file of compiler options")
     try:
         text = path.read_text()
         if not text.lstrip().startswith("{"):
             lines = [line.strip() for line in text.splitlines()]
-            options: dict[str, str] = {}
-            for line in lines:
-                if line and not line.startswith("#"):
-                    _add(options, _flags_of_line(line, str(path)))
-            return options
+            kept = [line for line in lines if line and not line.startswith("#")]
+            return [pair for line in kept for pair in _flags_of_line(line)]
         body = read_json(path)
         body = body.get("compiler_options", body)
-        return {name: _flag_text(value) for name, value in body.items()}
+        return [(name.lstrip("-"), _flag_text(value)) for name, value in body.items()]
     except (OSError, AttributeError, TypeError, ValueError, ProgramFormatError) as error:
         raise UsageError(f"{path}: not compiler options ({error!s:.100})") from error
 
 
-def _flags_of_line(line: str, where: str) -> dict[str, str]:
-    flags = flags_in(line) if line.startswith("-") else dict([line.partition("=")[::2]])
-    for name, value in flags.items():
-        if not (re.fullmatch(r"\w+", name) and value):
-            raise UsageError(f"{where}: neither a file nor an option such as name=value")
-    return flags
+def _flags_of_line(line: str) -> _Pairs:
+    if line.startswith("-"):
+        return _words(line)
+    name, _, value = line.partition("=")
+    return [(name, value)]
 
 
 def _flag_text(value: Any) -> str:
@@ -251,8 +255,12 @@ def flags_in(text: str) -> dict[str, str]:
 
     A flag without a value is `true`.
     """
+    return dict(_words(text))
+
+
+def _words(text: str) -> _Pairs:
     parts = (word.lstrip("-").partition("=") for word in text.split())
-    return {name: value if equals else "true" for name, equals, value in parts}
+    return [(name, value if equals else "true") for name, equals, value in parts]
 
 
 def init_args() -> str:
