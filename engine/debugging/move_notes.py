@@ -89,8 +89,7 @@ class MoveNotes:
         if not len(self):
             return ""
         body = json.dumps(self.to_json(), separators=(",", ":"), ensure_ascii=False)
-        # A file may hold half a character, which JSON reads from bytes like these.
-        packed = zlib.compress(body.encode(errors="surrogatepass"), 9)
+        packed = zlib.compress(body.encode(), 9)
         return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 

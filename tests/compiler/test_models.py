@@ -164,6 +164,16 @@ def test_compiler_options_given_to_jit_are_refused_as_an_export_holds_none() -> 
     assert "\n" not in str(told.value)
 
 
+def test_a_function_that_calls_back_to_python_is_refused_in_one_line() -> None:
+    def noisy(x: jax.Array) -> jax.Array:
+        jax.debug.print("{}", x)
+        return x + 1
+
+    with pytest.raises(UsageError, match=r"debug\.print") as told:
+        exported(jax.jit(noisy), 2.0)
+    assert "\n" not in str(told.value)
+
+
 def test_containers_that_jax_has_no_name_for_are_listed_flat() -> None:
     """As an Optax state, which every training step of a user has."""
     optimizer = optax.adamw(1e-3)

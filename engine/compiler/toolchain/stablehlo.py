@@ -10,14 +10,17 @@ from engine.errors import UsageError
 _FRAMES = "jax_traceback_in_locations_limit"
 """JAX's setting: how many frames of the Python stack an operation's location has."""
 
+_OTHER_BACKEND = "platform for the specified backend"
+"""What JAX says of a callback, which it can make for the machine's own backend alone."""
+
 
 def exported(jitted: Any, *args: Any, **kwargs: Any) -> bytes:
     """A jitted function for arguments of these shapes, exported for the TPU and serialised.
 
     Without the source files that its operations stand in: a program that is passed on names no
     paths of the machine, and equal models give equal bytes wherever they are exported. Raises
-    UsageError for what `jax.jit` did not make, and for compiler options of its own, which no export
-    holds.
+    UsageError for what `jax.jit` did not make, for compiler options of its own, which no export
+    holds, and for calls back to Python.
     """
     import jax
     from jax import export
@@ -38,6 +41,13 @@ def exported(jitted: Any, *args: Any, **kwargs: Any) -> bytes:
     jax.config.update(_FRAMES, 0)
     try:
         return _serialized(export.export(jitted, platforms=["tpu"])(*args, **kwargs))
+    except ValueError as error:
+        if _OTHER_BACKEND not in str(error):
+            raise
+        raise UsageError(
+            "the function calls back to Python (jax.debug.print or another callback), which cannot"
+            " be compiled here for the TPU; leave it out for the export"
+        ) from error
     finally:
         jax.config.update(_FRAMES, before)
 
