@@ -7,6 +7,7 @@ there. A mutant that survives is a hole in the tests, or changes nothing that ca
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -51,12 +52,14 @@ this page. *Killed*: a test failed, or ran for ever. *Harmless*: the change cann
 reason stated in `benchmarks/mutants.py`. Rows of `engine/game/` were made with its own tests alone
 (in `jaxgame/`, which is compiled anew for every mutant, a random sample with
 `tests/differential/test_games_agree.py`), the others with those of their module (of
-`engine/plan/bounds/` a random sample); all tests kill at least as many.
+`engine/plan/bounds/` a random sample); all tests kill at least as many. *Version*: the module's
+content (SHA-256) when it was broken; *earlier*: it was changed since, or its version is not known.
 
-| module | mutants | tried | killed | harmless | left | killed or harmless of those tried |
-|---|--:|--:|--:|--:|--:|--:|
+| module | mutants | tried | killed | harmless | left | killed or harmless of tried | version |
+|---|--:|--:|--:|--:|--:|--:|---|
 """
 LEFT = "\n## Left\n"
+EARLIER = "earlier"
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def run(section: str, settings: Settings) -> None:
     all_mutants = list(mutants(ROOT))
     if not all_mutants:
         raise UsageError("no mutants were tried; run `make mutants`")
-    text = page(all_mutants, TABLE.read_text() if TABLE.exists() else "")
+    text = page(all_mutants, TABLE.read_text() if TABLE.exists() else "", ROOT)
     write_bytes(TABLE, text.encode())
     print(text)
 
@@ -98,16 +101,23 @@ def mutants(folder: Path) -> Iterator[Mutant]:
                 yield Mutant(name, module, is_killed=None)
 
 
-def page(all_mutants: list[Mutant], before: str = "") -> str:
+def page(all_mutants: list[Mutant], before: str, root: Path) -> str:
     """The page: a row per module, then the survivors that are not harmless.
 
-    `before`: the page as it was; of modules that were not tried now it keeps what it said.
+    `before`: the page as it was; of modules that were not tried now it keeps what it said, if they
+    are still there. `root`: the folder that they are in.
     """
     tried = {one.module for one in all_mutants if one.is_killed is not None}
-    rows = {module: row for module, row in _rows(before) if module not in tried}
-    rows |= {name: _row([one for one in all_mutants if one.module == name]) for name in tried}
+    rows = {
+        module: _carried(row, _version(root / module))
+        for module, row in _rows(before)
+        if module not in tried and (root / module).exists()
+    }
     lines = before.partition(LEFT)[2].splitlines(keepends=True)
-    kept = [line for line in lines if line.startswith("- ") and not _is_of(line, tried)]
+    kept = [line for line in lines if line.startswith("- ") and _is_of(line, set(rows))]
+    for name in tried:
+        own = [one for one in all_mutants if one.module == name]
+        rows[name] = f"{_row(own)} {_version(root / name)} |\n"
     left = [one for one in all_mutants if one.is_killed is False and not one.reason]
     listed = [f"- `{one.name}`: {_in_a_line(one.change)}\n" for one in left]
     left_over = "".join([LEFT, "\n", *kept, *listed]) if kept or listed else ""
@@ -119,12 +129,27 @@ def _rows(text: str) -> list[tuple[str, str]]:
     return re.findall(r"^(?=\| `([^`]+)`)(.*\n)", text, re.MULTILINE)
 
 
+def _version(path: Path) -> str:
+    """The version of a module: what it holds, in eight hex digits."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+
+
+def _carried(row: str, version: str) -> str:
+    """A row of the page as it was, of a module that has this version now."""
+    *counts, of = [cell.strip() for cell in row.strip().strip("|").split("|")]
+    if of.endswith("%"):  # as pages were that told no versions
+        counts, of = [*counts, of], EARLIER
+    known = of.partition(",")[0]
+    told = known if known in (version, EARLIER) else f"{known}, {EARLIER}"
+    return f"| {' | '.join([*counts, told])} |\n"
+
+
 def _row(own: list[Mutant]) -> str:
     killed, harmless = sum(m.is_killed is True for m in own), sum(bool(m.reason) for m in own)
     tried = sum(m.is_killed is not None for m in own)
     share = (killed + harmless) / max(1, tried)
     counts = (len(own), tried, killed, harmless, tried - killed - harmless)
-    return f"| `{own[0].module}` | {' | '.join(map(str, counts))} | {share:.1%} |\n"
+    return f"| `{own[0].module}` | {' | '.join(map(str, counts))} | {share:.1%} |"
 
 
 def _is_of(line: str, modules: set[str]) -> bool:
