@@ -1,4 +1,4 @@
-"""The section `best-plans`: better plans become the best known of samples and held-out programs.
+"""The section `best-plans`: better plans become the best known of the captured programs.
 
 Each of the solvers that are asked for solves every captured program, in `--seconds` each. Before
 that, the games that rows of the agent's sections and of the table note are played again, checked
@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import product
 
 from benchmarks.agent import SECTIONS
+from benchmarks.bounds import captured
 from benchmarks.rows import RESULTS, Row, read
 from benchmarks.settings import Settings
 from benchmarks.solver_table import ROWS as TABLE_ROWS
@@ -59,7 +60,7 @@ def run(section: str, settings: Settings) -> None:
             print(f"{row['key']}: passed over ({error})", flush=True)
             continue
         _keep(row["key"][0], plan)
-    names = settings.programs or [e.name for e in library.index() if e.xla_latency_s is not None]
+    names = settings.programs or captured()
     budget = Budget(SECONDS if settings.seconds is None else settings.seconds, settings.seed)
     for name, solver in product(names, settings.solvers):
         _keep(name, solve(solver, library.load_sample(name), budget))

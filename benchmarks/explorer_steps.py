@@ -15,6 +15,7 @@ Writes `docs/results/steps.json` after each row.
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 import time
 from collections.abc import Iterator
@@ -36,6 +37,8 @@ from ui.screenshots import AT_REST, SIZE, chromium, serve
 
 SEARCHES = ("random", "evolution")
 PATIENCE_MS = 600_000
+OPENED = " opened"
+"""How the name of a row ends that is of a program's opening."""
 
 # Steps `count` times, with `pause` milliseconds after each answer, and keeps what each took in
 # window.steps. An answer that does not come within 20 s is an error.
@@ -134,7 +137,7 @@ def _openings(browser: Browser, address: str, loads: int) -> dict[str, Any]:
         page.wait_for_function("Object.keys(window.opening).length === 3", timeout=PATIENCE_MS)
         found.append(page.evaluate("window.opening"))
         context.close()
-    row: dict[str, Any] = {"name": f"{name} opened", "loads": loads}
+    row: dict[str, Any] = {"name": f"{name}{OPENED}", "loads": loads}
     for what in ("seen", "map", "moves"):
         times = [opening[what] for opening in found]
         row[f"{what}_median_ms"], row[f"{what}_p95_ms"] = median(times), percentile(times, 0.95)
@@ -278,8 +281,9 @@ def _figures(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def percentile(times: list[float], share: float) -> float:
-    """The time that this share of them does not exceed."""
-    return sorted(times)[min(len(times) - 1, int(share * len(times)))]
+    """The least of the times that this share of them does not exceed."""
+    # The product of floats may be a little above the whole number that it stands for.
+    return sorted(times)[math.ceil(round(share * len(times), 9)) - 1]
 
 
 def _tell(row: dict[str, Any]) -> None:
