@@ -8,11 +8,15 @@ rows that are there already are not measured again. `report` makes tables and pi
 from __future__ import annotations
 
 import argparse
+import sys
+import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from benchmarks import failures
 from benchmarks.rows import RESULTS
 from benchmarks.settings import Settings
+from engine.errors import EngineError
 
 ENGINE = (
     "calibration",
@@ -93,7 +97,10 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure the named sections, or the usual ones."""
+    """Measure the named sections, or the usual ones; what fails ends none of the others.
+
+    Exits with 1 if anything failed.
+    """
     root = parser()
     given = vars(root.parse_args(arguments))
     names = given.pop("section") or USUAL
@@ -102,8 +109,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
     for name in names:
         print(f"\n== {name}", flush=True)
-        run: Callable[[str, Settings], None] = import_module(f"benchmarks.{SECTIONS[name]}").run
-        run(name, Settings(**given))
+        try:
+            run: Callable[[str, Settings], None] = import_module(f"benchmarks.{SECTIONS[name]}").run
+            run(name, Settings(**given))
+        except Exception as error:
+            if not isinstance(error, EngineError):
+                traceback.print_exc()
+            failures.tell(name, error)
+    if failed := failures.take():
+        sys.exit(f"{len(failed)} failed; the same command tries them again")
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks.rows import RESULTS, Row
+from benchmarks.rows import RESULTS, Row, beats_xla
 from benchmarks.runs import Run, fill
 from benchmarks.settings import Settings
+from engine.errors import UsageError
 from engine.solvers.generalist import is_held_out
 
 ABLATED = (
@@ -101,7 +101,7 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
     }
     wanted = settings.arms or tuple(arms)
     if unknown := set(wanted) - set(arms):
-        sys.exit(f"--arms: there is no arm {min(unknown)!r}; there are {', '.join(arms)}")
+        raise UsageError(f"--arms: there is no arm {min(unknown)!r}; there are {', '.join(arms)}")
     names = settings.programs or ABLATED
     # The arms in the inner loop: they are compared with one another, so a machine that gets slower
     # on the way shall meet all of them alike.
@@ -159,7 +159,7 @@ def summary(name: str, rows: list[Row]) -> None:
     for title, some in groups.items():
         closed = [row["gap_closed"] for row in some]
         unseen = [row["gap_closed"] for row in some if is_held_out(row["program"])]
-        wins = sum(row["latency_s"] < row["xla_s"] for row in some)
+        wins = sum(map(beats_xla, some))
         print(
             f"  {title:45} beats XLA on {wins} of {len(some)},"
             f" mean {statistics.mean(closed):7.1%}, median {statistics.median(closed):7.1%}"

@@ -21,8 +21,9 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import numpy as np
 
+from benchmarks import failures
 from benchmarks.agent_run import practise_rounds
-from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks.rows import RESULTS, Row, commit, dependencies, is_current, keep_of, read
 from benchmarks.settings import Settings
 from engine.agent.checkpoint import load_checkpoint
 from engine.agent.config import LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
@@ -117,9 +118,11 @@ def _alone(rows_of: Callable[[str], list[Row]], name: str) -> list[Row]:
 def fill(
     path: Path, rows_of: Callable[[str], list[Row]], names: Sequence[str]
 ) -> Iterator[list[Row]]:
-    """Add the rows of those programs that have none, a program per core at a time."""
-    rows = read(path)
-    known = {row["program"] for row in rows}
+    """Add the rows of those programs that have none of today, a program per core at a time.
+
+    Programs that fail are told and counted (`benchmarks.failures`).
+    """
+    known = {row["program"] for row in read(path) if is_current(path.stem, row)}
     missing = [name for name in names if name not in known]
     context = multiprocessing.get_context("spawn")
     cores: Any = context.Queue()
@@ -127,10 +130,17 @@ def fill(
     for core in usable:
         cores.put(core)
     with ProcessPoolExecutor(len(usable), context, pin, (cores,)) as pool:
-        for done in as_completed([pool.submit(_alone, rows_of, name) for name in missing]):
-            rows += [{**row, "commit": commit()} for row in done.result()]
-            keep(path, rows)
-            yield done.result()
+        running = {pool.submit(_alone, rows_of, name): name for name in missing}
+        for done in as_completed(running):
+            name = running[done]
+            try:
+                rows = done.result()
+            except Exception as error:
+                failures.tell(name, error)
+                continue
+            of = {**dependencies(path.stem, name), "commit": commit()}
+            keep_of(path, (name,), [{**row, **of} for row in rows])
+            yield rows
 
 
 def run(section: str, settings: Settings) -> None:

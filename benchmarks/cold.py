@@ -20,9 +20,10 @@ from itertools import product
 from pathlib import Path
 from statistics import mean
 
-from benchmarks.rows import RESULTS, ROOT, Row, commit, keep, read
+from benchmarks import failures
+from benchmarks.rows import NOISE, RESULTS, ROOT, RULES, Row, commit, dependencies, put, read
 from benchmarks.settings import Settings
-from engine.errors import UsageError
+from engine.errors import EngineError, UsageError
 from engine.folders import VARIABLE
 from engine.plan.io import load_plan
 from engine.program import library
@@ -38,19 +39,19 @@ CACHED, FIRST_USE = "cached", "first-use"
 ARMS = (CACHED,)
 MOST_SHARE, MOST_S = 1.1, 1.0
 """What a run may take: that share of its seconds, and so many seconds more."""
-NOISE = 1e-6
-"""A plan that is slower than XLA's by a smaller share is not behind it."""
 
 
 def run(section: str, settings: Settings) -> None:
     """Measure all runs in turn, print a line of each, and what they come to."""
-    rows = read(ROWS)
     for key in keys(settings):
-        row = measured(*key)
+        try:
+            row = measured(*key)
+        except (EngineError, RuntimeError) as error:
+            failures.tell(str(key), error)
+            continue
         print(line(row), flush=True)
-        rows = [*(r for r in rows if r["key"] != row["key"]), row]
-        keep(ROWS, rows)
-    print("\n".join(summary(rows)))
+        put(ROWS, row)
+    print("\n".join(summary(read(ROWS))))
 
 
 Key = tuple[str, str, float, int, str]
@@ -67,7 +68,11 @@ def keys(settings: Settings) -> Iterator[Key]:
 
 
 def measured(program: str, solver: str, seconds: float, seed: int, arm: str) -> Row:
-    """The row of one run in a process of its own. Raises CalledProcessError if it fails."""
+    """The row of one run in a process of its own.
+
+    Raises RuntimeError with what the process said last if it fails; UsageError without a plan of
+    the compiler's.
+    """
     entry = library.find_sample(program)
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "plan.json"
@@ -83,13 +88,18 @@ def measured(program: str, solver: str, seconds: float, seed: int, arm: str) -> 
             env=environment,
             capture_output=True,
             text=True,
-            check=True,
+            check=False,
         )
+        if done.returncode:
+            said = done.stderr.strip().splitlines()
+            raise RuntimeError(said[-1] if said else f"it ended with {done.returncode}")
         wall_s, cpu_s = time.perf_counter() - begun, children_cpu_s() - cpu_before_s
         notes = load_plan(file).notes
     body = json.loads(done.stdout)
     return {
         "key": [program, solver, seconds, seed, arm],
+        **dependencies("cold", program),
+        RULES: notes.get("rules"),
         "commit": commit(),
         "latency_s": body["latency_s"],
         "found_by": notes.get("found_by", body["solver"]),
@@ -120,9 +130,14 @@ def is_behind(row: Row) -> bool:
 
 
 def is_late(row: Row) -> bool:
-    """Whether it took longer than it may, without what was announced as not counted."""
-    seconds = row["key"][2]
-    return bool(row["wall_s"] - row["not_counted_s"] > MOST_SHARE * seconds + MOST_S)
+    """Whether it took longer than it may."""
+    return late_s(row) > 0.0
+
+
+def late_s(row: Row) -> float:
+    """How much longer than it may it took, without what was announced as not counted."""
+    may_s = MOST_SHARE * row["key"][2] + MOST_S
+    return float(row["wall_s"] - row["not_counted_s"] - may_s)
 
 
 def closed(row: Row) -> float:

@@ -7,6 +7,8 @@ all positions and of those that are not easy for both.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scipy.stats import spearmanr
 
 from benchmarks.rows import RESULTS, Row, keep, read
@@ -33,12 +35,18 @@ def run(section: str, settings: Settings) -> None:
         if not settings.programs or mined.program in settings.programs:
             rows = _searched(mined, rows)
             keep(path, rows)
+    for what, number, share in correlations(rows):
+        print(f"{number} positions, {what}: rank correlation {share:.2f}")
+
+
+def correlations(rows: Sequence[Row]) -> list[tuple[str, int, float]]:
+    """Of all positions and of those that are not easy for both: words, number, correlation."""
     hard = [row for row in rows if max(row["difficulty"], row["needed"]) > _EASY]
-    print(f"{len(rows)} positions, rank correlation {_correlation(rows):.2f}")
-    print(f"{len(hard)} above {_EASY} simulations in a search, {_correlation(hard):.2f}")
+    words = f"above {_EASY} simulations in a search"
+    return [("all", len(rows), _correlation(rows)), (words, len(hard), _correlation(hard))]
 
 
-def _correlation(rows: list[Row]) -> float:
+def _correlation(rows: Sequence[Row]) -> float:
     difficulty, needed = ([row[name] for row in rows] for name in ("difficulty", "needed"))
     return float(spearmanr(difficulty, needed).statistic)
 

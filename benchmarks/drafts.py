@@ -10,7 +10,7 @@ import statistics
 import time
 
 from benchmarks.replays import best_plan
-from benchmarks.rows import RESULTS, Row, keep, read
+from benchmarks.rows import RESULTS, Row, dependencies, keep_of, read
 from benchmarks.settings import Settings
 from engine.game.replay import follow_plan
 from engine.plan.check import check
@@ -27,21 +27,20 @@ from engine.solvers.draft import Draft, draft_from, drafts_of
 def run(section: str, settings: Settings) -> None:
     """Follow the plans of all contested programs, or of those asked for."""
     path = RESULTS / f"{section}.json"
-    rows = read(path)
     sets = {"samples": library.index(), "held out": library.held_out(), "large": library.large()}
     for name, entries in sets.items():
         for entry in entries:
             if is_contested(entry.xla_latency_s, entry.bound_s) and (
                 not settings.programs or entry.name in settings.programs
             ):
-                others = [row for row in rows if row["program"] != entry.name]
-                rows = [*others, {"set": name, **_row(entry)}]
-                keep(path, rows)
+                row = {"set": name, **_row(entry), **dependencies(section, entry.name)}
+                keep_of(path, (entry.name,), [row])
                 print(
                     "{program:28} {best:7.1%} {best_kept:7.1%} {draft:7.1%} {draft_kept:7.1%}"
-                    " {seconds:5.1f} s".format(**rows[-1]),
+                    " {seconds:5.1f} s".format(**row),
                     flush=True,
                 )
+    rows = read(path)
     for kind in ("best", "best_kept", "draft", "draft_kept"):
         gaps = [row[kind] for row in rows]
         print(

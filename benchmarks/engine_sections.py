@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import random
+import shlex
 import statistics
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.reading import reading
-from benchmarks.rows import RESULTS, keep_of
+from benchmarks.rows import RESULTS, dependencies, keep, keep_of, program_of
 from benchmarks.settings import Settings
 from benchmarks.stopwatch import median_seconds
 from engine.plan.bounds import lower_bound
@@ -138,7 +139,8 @@ def _judge_random_games(job: tuple[str, int]) -> dict[str, Any]:
 
 def agreement(settings: Settings) -> Rows:
     """Random games of the JAX rules, replayed in the plain-Python game move by move."""
-    command = [sys.executable, "-m", "benchmarks.agreement", str(settings.num_games())]
+    names = settings.programs or library.sample_names()
+    command = [sys.executable, "-m", "benchmarks.agreement", str(settings.num_games()), *names]
     rows: Rows = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -146,7 +148,8 @@ def agreement(settings: Settings) -> Rows:
             rows.append(json.loads(line))
             print("{program:28} {games} games, {moves} moves".format(**rows[-1]), end="")
             print(f", {rows[-1]['difference'] or 'all equal'}", flush=True)
-    assert process.returncode == 0
+    if process.returncode:
+        raise RuntimeError(f"{shlex.join(command)} ended with {process.returncode}")
     different = sum(bool(row["difference"]) for row in rows)
     games, moves = (sum(row[key] for row in rows) for key in ("games", "moves"))
     print(f"{games} random games, {moves} moves: the rules differ on {different} programs")
@@ -163,14 +166,14 @@ def speed(settings: Settings) -> Rows:
         f"simulate {program.name}: {program.num_slots} instructions, {len(plan.copies)} copies:"
         f" {seconds * 1e3:.2f} ms ({per_thousand * 1e3:.2f} ms per 1,000 instructions)"
     )
-    command = [sys.executable, "-m", "benchmarks.game_speed"]
+    command = [sys.executable, "-m", "benchmarks.game_speed", *settings.programs]
     games = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     for row in games:
         print(
             f"one core, {row['program']}: plain {row['reference_moves_per_s']:,.0f} moves/s,"
             f" {row['vmapped_moves_per_s']:,.0f} with 128 in step ({row['ratio']:.1f} times)"
         )
-    return [{"simulate_ms_per_1000": per_thousand * 1e3}, *games]
+    return [{"program": program.name, "simulate_ms_per_1000": per_thousand * 1e3}, *games]
 
 
 SECTIONS: dict[str, Callable[[Settings], Rows]] = {
@@ -185,5 +188,15 @@ SECTIONS: dict[str, Callable[[Settings], Rows]] = {
 
 
 def run(section: str, settings: Settings) -> None:
-    """Measure one section and write its JSON file."""
-    keep_of(RESULTS / f"{section}.json", settings.programs, SECTIONS[section](settings))
+    """Measure one section and write its JSON file; rows of other programs stay in it.
+
+    But for `speed`: its times are of one machine in one hour.
+    """
+    rows = [
+        {**row, **dependencies(section, program_of(row))} for row in SECTIONS[section](settings)
+    ]
+    path = RESULTS / f"{section}.json"
+    if section == "speed":
+        keep(path, rows)
+    else:
+        keep_of(path, settings.programs, rows)

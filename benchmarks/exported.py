@@ -2,10 +2,10 @@
 
 The plans come from today's costs, and the compiles enter no fit. Of each plan the export in one
 order is compiled whose placements, by early stops, are predicted to run fastest; a plan of
-`steered` has an order of its own. Compiled and predicted totals are cycles with loops multiplied
-out and stalls. A placement that the program's costs were fitted to all the same says so in its row,
-and counts apart. Rows go to `docs/results/exported.json` as soon as they are measured; what the
-compiler answered is kept in the user's cache.
+`steered` has an order of its own beside it. Compiled and predicted totals are cycles with loops
+multiplied out and stalls. A placement that the program's costs were fitted to all the same says so
+in its row, and counts apart. Rows go to `docs/results/exported.json` as soon as they are measured;
+what the compiler answered is kept in the user's cache.
 """
 
 from __future__ import annotations
@@ -14,17 +14,29 @@ import itertools
 from collections.abc import Sequence
 from statistics import mean
 
+from benchmarks import failures
 from benchmarks.fidelity import summary
-from benchmarks.rows import RESULTS, SETS, Row, commit, keep, read, set_of
+from benchmarks.rows import (
+    RESULTS,
+    RULES,
+    SETS,
+    Row,
+    commit,
+    dependencies,
+    is_measured,
+    put,
+    read,
+    set_of,
+)
 from benchmarks.settings import Settings
 from engine.compiler.costs.observations import load_observations, observations_path
 from engine.compiler.reading.own_compile import stored_answers
-from engine.compiler.steering.export import ORDERS, Steering, exports
+from engine.compiler.steering.export import ORDERS, Steering, exports, own_steering
 from engine.compiler.steering.outcome import CompileSession, Outcome, compile_session
 from engine.compiler.steering.tune import total
 from engine.compiler.steering.verify import best_export
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS
-from engine.errors import CompilerError, PlanError
+from engine.errors import EngineError, PlanError
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -45,14 +57,17 @@ def run(section: str, settings: Settings) -> None:
     seconds = settings.seconds or SECONDS
     for name, solver in itertools.product(names, settings.solvers or SOLVERS):
         key = [name, solver, seconds, settings.seed]
-        if all(row["key"] != key for row in read(ROWS)):
+        if not is_measured(ROWS, key):
             try:
                 measured = _measured(name, solver, Budget(seconds, settings.seed))
-            except (CompilerError, PlanError) as error:
+            except PlanError as error:
                 print(f"{name} {solver}: {error}", flush=True)
                 continue
-            row = {"key": key, **measured}
-            keep(ROWS, [*read(ROWS), row])
+            except EngineError as error:
+                failures.tell(f"{name} {solver}", error)
+                continue
+            row = {"key": key, **dependencies("exported", name), **measured}
+            put(ROWS, row)
             print(_line(row), flush=True)
     print("\n".join(lines_of(read(ROWS))))
 
@@ -94,7 +109,10 @@ def _by_solver(rows: Sequence[Row]) -> list[str]:
 
 
 def _measured(name: str, solver: str, budget: Budget) -> Row:
-    """A row without its key. Raises CompilerError or PlanError where nothing can be compiled."""
+    """What a row says of a plan. Raises PlanError where there is nothing to steer to.
+
+    Raises CompilerError where nothing can be compiled.
+    """
     entry = library.find_sample(name)
     program = library.load_entry(entry)
     plan = solve(solver, program, budget)
@@ -105,6 +123,7 @@ def _measured(name: str, solver: str, budget: Budget) -> Row:
     planned = simulate(program, plan).latency_s * program.hardware.clock_hz
     return {
         "set": set_of(name),
+        RULES: plan.notes.get("rules"),
         "was_fitted": _was_fitted(entry, program, outcome),
         "error": float(f"{_predicted(program, outcome) / total(outcome) - 1.0:.6g}"),
         "gain": 1.0 - total(outcome) / total(default),
@@ -115,8 +134,11 @@ def _measured(name: str, solver: str, budget: Budget) -> Row:
 
 
 def _best(session: CompileSession, plan: Plan) -> Steering:
-    """The best export in the first of the orders, with each of the pass options."""
-    return best_export(session, exports(session.program, plan)[:: len(ORDERS)], lambda _: None)
+    """The best of the plan's own export and of those in the first order with all pass options."""
+    found = exports(session.program, plan)
+    num_own = 0 if own_steering(plan) is None else 1
+    candidates = [*found[:num_own], *found[num_own :: len(ORDERS)]]
+    return best_export(session, candidates, lambda _: None)
 
 
 def _predicted(program: Program, outcome: Outcome) -> float:

@@ -14,7 +14,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from benchmarks.rows import RESULTS, Row, commit, keep_of
+from benchmarks.rows import RESULTS, Row, commit, dependencies, keep_of
 from benchmarks.settings import Settings
 from engine.compiler.costs.calibrate import fit_savings, total_error
 from engine.compiler.costs.observations import (
@@ -66,6 +66,7 @@ def _rows(entry: SampleEntry, title: str) -> Iterator[Row]:
             row = {
                 "program": program.name,
                 "set": title,
+                **dependencies("fidelity", program.name),
                 "compile": one.compile.name,
                 "others": float(f"{one.error:.6g}"),
                 "before": float(f"{_error_before(program, observations, one.compile):.6g}"),

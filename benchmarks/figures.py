@@ -11,8 +11,8 @@ from itertools import chain
 from statistics import mean, median
 
 from benchmarks.rows import Row, rows_of
+from benchmarks.runs import with_best_bound
 from benchmarks.settings import Settings
-from benchmarks.solver_table import with_best_bound
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.proof import gap

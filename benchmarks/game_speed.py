@@ -1,7 +1,8 @@
 """Moves per second of the two implementations of the game, on one core, same programs.
 
 The section `speed` runs it in a process of its own, pinned to one core, with XLA's thread pool
-off. Time is the process's own, so other work on the core does not count against either side.
+off: `python -m benchmarks.game_speed [PROGRAM …]`. Time is the process's own, so other work on the
+core does not count against either side.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import random
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -28,6 +30,7 @@ from engine.solvers.baselines import play_randomly
 
 BATCH = 128
 PROGRAMS = ("alexnet-v4-b24", "bert-v5e-b32", "resnet50-v5e-b64")
+"""Where none are named."""
 
 
 def reference_speed(program: Program) -> float:
@@ -55,10 +58,10 @@ def vmapped_speed(program: Program, num_moves: int) -> float:
     return statistics.median(rates)
 
 
-def main() -> None:
-    """Print one JSON list."""
+def main(names: Sequence[str]) -> None:
+    """Print one JSON list, a row per program."""
     rows = []
-    for name in PROGRAMS:
+    for name in names:
         program = library.load_sample(name)
         num_moves = play_randomly(program, random.Random(0)).num_moves
         plain, batched = reference_speed(program), vmapped_speed(program, num_moves)
@@ -75,4 +78,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or PROGRAMS)

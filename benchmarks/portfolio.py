@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import statistics
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from benchmarks.rows import RESULTS, Row, rows_of
-from benchmarks.runs import Run, fill
+from benchmarks.rows import RESULTS, Row, is_of_program, rows_of
+from benchmarks.runs import Run, fill, with_best_bound
 from benchmarks.settings import Settings
-from benchmarks.solver_table import tell, with_best_bound
+from benchmarks.solver_table import tell
 
 ROWS = RESULTS / "portfolio.json"
 PROGRAMS = (
@@ -42,27 +43,69 @@ def runs(settings: Settings, solver: str, cores: int) -> Iterator[Run]:
                 yield Run(program, solver, seconds, seed, label(cores))
 
 
+@dataclass(frozen=True)
+class Duel:
+    """The pairs of one time and number of cores: rows of `local`, on one core, and `portfolio`."""
+
+    seconds: float
+    cores: int
+    pairs: tuple[tuple[Row, Row], ...]
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether each pair is of one version of the code."""
+        return all(one["commit"] == other["commit"] for one, other in self.pairs)
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """What `local` and `portfolio` close of the gap in the mean, 0 to 1."""
+        local, portfolio = (
+            statistics.mean(row["gap_closed"] for row in rows)
+            for rows in zip(*self.pairs, strict=True)
+        )
+        return local, portfolio
+
+    @property
+    def leads(self) -> list[float]:
+        """By what share of the gap `portfolio` is ahead, for each pair."""
+        return [other["gap_closed"] - one["gap_closed"] for one, other in self.pairs]
+
+    @property
+    def counts(self) -> str:
+        """How often `portfolio` is ahead, the same and behind."""
+        ahead, behind = sum(x > SAME for x in self.leads), sum(x < -SAME for x in self.leads)
+        return f"{ahead}, {len(self.leads) - ahead - behind}, {behind}"
+
+    @property
+    def most_behind(self) -> float:
+        """The share of the gap by which it is behind at most."""
+        return max(0.0, -min(self.leads))
+
+
+def duels(rows: Sequence[Row]) -> list[Duel]:
+    """All times and numbers of cores of which there are pairs, held to the bounds of now."""
+    by_key = {tuple(row["key"]): with_best_bound(row) for row in rows if is_of_program(row)}
+    groups: dict[tuple[float, int], list[tuple[Row, Row]]] = {}
+    for (program, solver, seconds, seed, on), row in by_key.items():
+        local = by_key.get((program, "local", seconds, seed, label(1)))
+        if solver == "portfolio" and local is not None:
+            groups.setdefault((seconds, int(on.split()[0])), []).append((local, row))
+    return [Duel(*key, tuple(pairs)) for key, pairs in sorted(groups.items())]
+
+
 def table(rows: Sequence[Row]) -> str:
     """One line per time and number of cores: the means, and who is ahead how often."""
-    closed = {tuple(row["key"]): row["gap_closed"] for row in rows}
     lines = [
         "| seconds | cores | pairs | `local`, one core | `portfolio` | ahead, same, behind"
         " | most behind |",
         "|---:|---:|---:|---:|---:|---|---:|",
     ]
-    groups: dict[tuple[float, str], list[tuple[float, float]]] = {}
-    for (program, solver, seconds, seed, on), share in closed.items():
-        local = closed.get((program, "local", seconds, seed, label(1)))
-        if solver == "portfolio" and local is not None:
-            groups.setdefault((seconds, on), []).append((local, share))
-    for (seconds, on), pairs in sorted(groups.items()):
-        by = [share - local for local, share in pairs]
-        ahead, behind = sum(x > SAME for x in by), sum(x < -SAME for x in by)
+    for duel in duels(rows):
+        local, portfolio = duel.means
+        unfair = "" if duel.is_fair else ", some of two commits"
         lines.append(
-            f"| {seconds:.0f} | {on.split()[0]} | {len(pairs)}"
-            f" | {statistics.mean(local for local, _ in pairs):.1%}"
-            f" | {statistics.mean(share for _, share in pairs):.1%}"
-            f" | {ahead}, {len(by) - ahead - behind}, {behind} | {max(0.0, -min(by)):.1%} |"
+            f"| {duel.seconds:.0f} | {duel.cores} | {len(duel.pairs)}{unfair} | {local:.1%}"
+            f" | {portfolio:.1%} | {duel.counts} | {duel.most_behind:.1%} |"
         )
     return "\n".join(lines)
 
@@ -74,4 +117,4 @@ def run(section: str, settings: Settings) -> None:
     fill(ROWS, sorted(alone, key=lambda run: run.seconds), tell)
     if (cores := len(os.sched_getaffinity(0))) > 1:
         fill(ROWS, runs(settings, "portfolio", cores), tell, gets_all_cores=True)
-    print(table([with_best_bound(row) for row in rows_of("portfolio")]))
+    print(table(rows_of("portfolio")))

@@ -5,6 +5,9 @@ For each program (`--programs`, names or files): an early stop under every candi
 whether the program changes; where it does, a whole compile says what cycles and stalls become,
 against its default. Rows go to `docs/results/program_options.json` as they are measured; compile
 results are cached.
+
+What `tune` tries was chosen on `lstm-v5e-b128` and on `mlpae-v5p-b4096`, which was held out; the
+committed rows are of these two.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
-from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks import failures
+from benchmarks.rows import PROGRAM, RESULTS, VERSIONS, Row, commit, put, read
 from benchmarks.settings import Settings
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.program_options import ProgramOption, fingerprint, program_options
@@ -20,14 +24,17 @@ from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.results import Answers
 from engine.compiler.toolchain.target import SCOPED_LIMIT
-from engine.errors import EngineError
+from engine.errors import CompileInterruptedError, EngineError
 from engine.program import library
+from engine.program.io import content_hash
+from engine.program.model import Program
 from engine.workflows.capturing import answers_folder
 from engine.workflows.program_search import session_under
 
 ROWS = RESULTS / "program_options.json"
 PROGRAMS = ("lstm-v5e-b128", "t5-v5p-b24", "gpt-v6e-b4", "alexnet-v4-b24")
-"""Samples, one for each chip: what is chosen here is tuned, so no held-out program takes part."""
+"""Where none are named: samples, one for each chip. What is chosen here is tuned, so no held-out
+program takes part."""
 ALSO: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("fusion", {"xla_tpu_rwb_fusion": "false"}),
     ("fusion", {"xla_tpu_enable_copy_fusion": "false"}),
@@ -58,25 +65,44 @@ UNKNOWN, SAME, OTHER, REFUSED = "unknown", "same program", "another program", "r
 def run(section: str, given: Settings) -> None:
     """Try the settings that have no row yet; print what they come to."""
     del section
+    names = []
     for name in given.programs or PROGRAMS:
-        program = library.resolve(name)
-        answers = stored_answers(program, answers_folder())
-        base = answers.stopped({})
-        default = total(session_under(answers, {}).full({}))
-        wanted = program_options(program.hardware.name, base.devices)
-        for option in (*wanted, *(ProgramOption(*one) for one in ALSO)):
-            key = [program.name, option.title]
-            if all(row["key"] != key for row in read(ROWS)):
-                row = {"key": key, **_row(answers, option, base.hlo, default)}
-                keep(ROWS, [*read(ROWS), row])
-                print(_line(row), flush=True)
-    print("\n".join(summary(read(ROWS))))
+        try:
+            program = library.resolve(name)
+            names.append(program.name)
+            _try(program)
+        except EngineError as error:
+            failures.tell(name, error)
+    print("\n".join(summary([row for row in read(ROWS) if row["key"][0] in names])))
+
+
+def _try(program: Program) -> None:
+    """Keep a row of each option. Raises CompilerError if the program itself does not compile."""
+    answers = stored_answers(program, answers_folder())
+    base = answers.stopped({})
+    default = total(session_under(answers, {}).full({}))
+    options = program_options(program.hardware.name, base.devices)
+    of = {PROGRAM: content_hash(program), VERSIONS: versions()}
+    for option in (*options, *(ProgramOption(*one) for one in ALSO)):
+        wanted = {"key": [program.name, option.title], **of}
+        if any(all(row.get(k) == v for k, v in wanted.items()) for row in read(ROWS)):
+            continue
+        try:
+            row = {**wanted, **_row(answers, option, base.hlo, default)}
+        except CompileInterruptedError as error:
+            failures.tell(f"{program.name} {option.title}", error)
+            continue
+        put(ROWS, row)
+        print(_line(row), flush=True)
 
 
 def _row(answers: Answers, option: ProgramOption, base: str, default: float) -> Row:
-    facts = {"kind": option.kind, "versions": versions(), "commit": commit()}
+    """What an option does. Raises CompileInterruptedError where the compiler gave no answer."""
+    facts = {"kind": option.kind, "commit": commit()}
     try:
         early = answers.stopped(option.flags).hlo
+    except CompileInterruptedError:
+        raise
     except EngineError as error:
         is_unknown = "No such compile option" in str(error)
         return {**facts, "effect": UNKNOWN if is_unknown else REFUSED}
@@ -84,6 +110,8 @@ def _row(answers: Answers, option: ProgramOption, base: str, default: float) -> 
         return {**facts, "effect": SAME}
     try:
         gain = 1.0 - total(session_under(answers, option.flags).full({})) / default
+    except CompileInterruptedError:
+        raise
     except EngineError:
         return {**facts, "effect": REFUSED}
     return {**facts, "effect": OTHER, "gain": gain}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks.rows import RESULTS, Row, commit, dependencies, keep_of, read
 from benchmarks.settings import Settings
 from engine.game.replay import replay
 from engine.plan.check import check
@@ -28,12 +28,11 @@ GOALS = {"best": (0.98, 0.95), "XLA": (0.99, 0.99)}
 def run(section: str, settings: Settings) -> None:
     """Replay the plans of all programs, or of those asked for: the rows of others stay."""
     path = RESULTS / f"{section}.json"
-    rows = read(path)
     for entry in (*library.index(), *library.held_out(), *library.large()):
         if not settings.programs or entry.name in settings.programs:
-            others = [row for row in rows if row["program"] != entry.name]
-            rows = others + _rows(entry)
-            keep(path, rows)
+            of = dependencies(section, entry.name)
+            keep_of(path, (entry.name,), [{**row, **of} for row in _rows(entry)])
+    rows = read(path)
     for kind, (usual, least) in GOALS.items():
         shares = [row["share"] for row in rows if row["plan"] == kind]
         if shares:

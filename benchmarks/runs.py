@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.rows import Row, commit, keep, read
+from benchmarks import failures
+from benchmarks.rows import PROGRAM, Row, commit, is_current, program_of, put, read
 from engine.plan.bounds import lower_bound
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -58,21 +59,29 @@ def measure(run: Run, free: queue.SimpleQueue[Cores]) -> Row:
         free.put(cores)
     if done.returncode:
         lines = done.stderr.strip().splitlines()
-        raise RuntimeError(f"{run.key}: {lines[-1] if lines else done.returncode}")
-    return with_gap(json.loads(done.stdout.splitlines()[-1]))
+        raise RuntimeError(lines[-1] if lines else f"it ended with {done.returncode}")
+    return with_gap({**json.loads(done.stdout.splitlines()[-1]), "cores": len(cores)})
 
 
 def with_gap(row: Row) -> Row:
-    """The row with its commit, XLA's latency, the bound, and the share of the gap that is closed.
+    """The row with its commit, its program's content, XLA's latency, the bound, and what is closed.
 
     The bound is the best one known, that of the index.
     """
-    program = library.load_sample(row["program"])
+    entry = library.find_sample(row["program"])
+    program = library.load_entry(entry)
     xla_s = simulate(program, solve("xla_compiled", program)).latency_s
-    bound_s = library.find_sample(row["program"]).bound_s
+    bound_s = entry.bound_s
     if bound_s is None:
         bound_s = lower_bound(program).bound_s
-    return held_to({**row, "commit": commit(), "xla_s": xla_s}, bound_s)
+    known = {PROGRAM: entry.content_hash, "commit": commit(), "xla_s": xla_s}
+    return held_to({**row, **known}, bound_s)
+
+
+def with_best_bound(row: Row) -> Row:
+    """The row, its gap to the bound that the index has now; the row itself if that has none."""
+    bound_s = library.find_sample(program_of(row)).bound_s
+    return row if bound_s is None else held_to(row, bound_s)
 
 
 def held_to(row: Row, bound_s: float) -> Row:
@@ -90,31 +99,26 @@ def fill(
 ) -> list[Row]:
     """Measure the runs without a row in the file, one per core at a time; return all its rows.
 
-    `gets_all_cores`: one at a time instead, on all cores. `tell` is called with each new row. Ends
-    the process if runs failed, after all others.
+    Stale rows are measured anew. `gets_all_cores`: one at a time instead, on all cores. `tell` is
+    called with each new row. Runs that fail are told and counted (`benchmarks.failures`).
     """
-    rows = read(path)
-    known = [row["key"] for row in rows]
     # With `seconds` two runs of a section may be the same.
     wanted = {json.dumps(run.key): run for run in runs}
+    known = [row["key"] for row in read(path) if is_current(path.stem, row)]
     missing = [run for run in wanted.values() if run.key not in known]
     free: queue.SimpleQueue[Cores] = queue.SimpleQueue()
     usable = tuple(sorted(os.sched_getaffinity(0)))
     lots = [usable] if gets_all_cores else [(core,) for core in usable]
     for lot in lots:
         free.put(lot)
-    failed = 0
     with ThreadPoolExecutor(len(lots)) as pool:
-        for done in as_completed([pool.submit(measure, run, free) for run in missing]):
+        running = {pool.submit(measure, run, free): run for run in missing}
+        for done in as_completed(running):
             try:
                 row = done.result()
-            except RuntimeError as error:
-                failed += 1
-                print(error, file=sys.stderr, flush=True)
+            except Exception as error:
+                failures.tell(str(running[done].key), error)
                 continue
-            rows.append(row)
-            keep(path, rows)
+            put(path, row)
             tell(row)
-    if failed:
-        sys.exit(f"{failed} of {len(missing)} runs failed; the same command tries them again")
-    return rows
+    return read(path)

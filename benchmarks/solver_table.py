@@ -7,13 +7,23 @@ networks were trained on, other samples, held-out programs and large ones apart.
 
 from __future__ import annotations
 
-import math
 import statistics
+import textwrap
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from benchmarks.rows import RESULTS, Row, keep, read
-from benchmarks.runs import Run, fill, held_to
+from benchmarks.rows import (
+    MARK,
+    RESULTS,
+    STALE,
+    Row,
+    beats_xla,
+    is_current,
+    is_of_program,
+    keep,
+    read,
+)
+from benchmarks.runs import Run, fill, with_best_bound
 from benchmarks.settings import Settings
 from engine.files import write_bytes
 from engine.program import library
@@ -29,15 +39,15 @@ ON_ALL_CORES = ("portfolio",)
 TRAINING, OTHER_FAMILIES = "Samples of families of the training", "Samples of other families"
 HELD_OUT, LARGE = "Held-out programs", "Large programs"
 KINDS = (TRAINING, OTHER_FAMILIES, HELD_OUT, LARGE)
-HEAD = """# Solvers
-
+HEAD = f"""
 Share of the gap between XLA's plan and the best proven lower bound that each solver closes on the
-contested programs (XLA's plan at least 3 % above the bound), on one core (`portfolio`: on two),
-simulated. Every plan has passed the checker. *Beats XLA*: programs on which the plan is faster than
-XLA's own, of those of whose plan by XLA at least 99 % of the saving was read. Seed 0; other seeds
-stand at the end. What JAX compiles is kept from run to run, and was there when `muzero` and
-`evolution` were measured: the first solve of a program of a new size takes up to a minute longer.
-Written by `python -m benchmarks table`.
+contested programs (XLA's plan at least 3 % above the bound), on one core (`portfolio`: on {{}}),
+simulated. Every plan has passed the checker. Only solvers that were run on all of the programs have
+a mean. *Beats XLA*: programs on which the plan is faster than XLA's own, of those of whose plan by
+XLA at least 99 % of the saving was read. Seed 0; other seeds stand at the end. What JAX compiles is
+kept from run to run, and was there when `muzero` and `evolution` were measured: the first solve of
+a program of a new size takes up to a minute longer. {MARK}: {STALE}. Written by `python -m
+benchmarks table`.
 """
 
 
@@ -70,19 +80,6 @@ def tell(row: Row) -> None:
     print(f"{program:28} {solver:10} {seconds:4.0f} s seed {seed} {closed}", flush=True)
 
 
-def is_of_these_costs(row: Row) -> bool:
-    """Whether a row's program still costs what it did: by XLA's plan."""
-    xla_s = library.find_sample(row["program"]).xla_latency_s
-    return xla_s is not None and math.isclose(row["xla_s"], xla_s, rel_tol=1e-9)
-
-
-def with_best_bound(row: Row) -> Row:
-    """The row, its gap to the bound that the index has now."""
-    bound_s = library.find_sample(row["program"]).bound_s
-    assert bound_s is not None
-    return held_to(row, bound_s)
-
-
 def kind(program: str) -> str:
     """Under which heading a program's rows stand."""
     if any(entry.name == program for entry in library.held_out()):
@@ -98,8 +95,8 @@ def is_xla_a_measure(program: str) -> bool:
     return reading_warning(library.load_sample(program)) is None
 
 
-def table(rows: Sequence[Row]) -> str:
-    """One line per solver and time; programs of training families and the others apart."""
+def table(rows: Sequence[Row], num_programs: int) -> str:
+    """One line per solver and time; no mean where not all of so many programs have a row."""
     lines = [
         "| solver | seconds | programs | mean | median | least | beats XLA |",
         "|---|---:|---:|---:|---:|---:|---:|",
@@ -110,10 +107,13 @@ def table(rows: Sequence[Row]) -> str:
     for (solver, seconds), some in sorted(groups.items(), key=lambda item: (item[0][1], item[0])):
         closed = [row["gap_closed"] for row in some]
         measured = [row for row in some if is_xla_a_measure(row["program"])]
-        wins = sum(row["latency_s"] < row["xla_s"] for row in measured)
+        wins = sum(map(beats_xla, measured))
+        mark = "" if all(is_current(ROWS.stem, row) for row in some) else f" {MARK}"
+        shares = [statistics.mean(closed), statistics.median(closed), min(closed)]
+        cells = [f"{x:.1%}" if len(some) == num_programs else "" for x in shares]
         lines.append(
-            f"| `{solver}` | {seconds:.0f} | {len(some)} | {statistics.mean(closed):.1%}"
-            f" | {statistics.median(closed):.1%} | {min(closed):.1%} | {wins} of {len(measured)} |"
+            f"| `{solver}`{mark} | {seconds:.0f} | {len(some)} of {num_programs}"
+            f" | {' | '.join(cells)} | {wins} of {len(measured)} |"
         )
     return "\n".join(lines)
 
@@ -140,22 +140,32 @@ def table_of_seeds(rows: Sequence[Row]) -> str:
 def run(section: str, settings: Settings) -> None:
     """Measure what is missing and write the table."""
     del section
-    keep(ROWS, [with_best_bound(row) for row in read(ROWS) if is_of_these_costs(row)])
+    keep(ROWS, [with_best_bound(row) for row in read(ROWS) if is_of_program(row)])
     wanted = list(runs(settings))
     for gets_all in (False, True):
         some = [run for run in wanted if (run.solver in ON_ALL_CORES) == gets_all]
-        rows = fill(ROWS, some, tell, gets_all_cores=gets_all)
-    parts = [HEAD]
+        fill(ROWS, some, tell, gets_all_cores=gets_all)
+    text = page(read(ROWS))
+    write_bytes(TABLE, text.encode())
+    print(text)
+
+
+def page(rows: Sequence[Row]) -> str:
+    """The page of all rows of programs that are what they were, held to the bounds of now."""
+    rows = [with_best_bound(row) for row in rows if is_of_program(row)]
+    parts = ["# Solvers\n", textwrap.fill(HEAD.format(cores_in_words(rows)).strip(), 100) + "\n"]
+    every = programs(Settings())
     for title in KINDS:
-        some_rows = [
-            row
-            for row in rows
-            if kind(row["program"]) == title
-            and library.find_sample(row["program"]).is_contested
-            and row["key"][3] == 0
-        ]
-        if some_rows:
-            parts.append(f"## {title}\n\n{table(some_rows)}\n")
+        names = [name for name in every if kind(name) == title]
+        some = [row for row in rows if row["program"] in names and row["key"][3] == 0]
+        if some:
+            parts.append(f"## {title}\n\n{table(some, len(names))}\n")
     parts.append(f"## Several seeds\n\n{table_of_seeds(rows)}\n")
-    write_bytes(TABLE, "\n".join(parts).encode())
-    print("\n".join(parts))
+    return "\n".join(parts)
+
+
+def cores_in_words(rows: Sequence[Row]) -> str:
+    """How many cores the solvers had that get all, as far as their rows say."""
+    own = [row.get("cores") for row in rows if row["key"][1] in ON_ALL_CORES]
+    known = sorted({cores for cores in own if cores is not None})
+    return " or ".join(map(str, known)) if known and None not in own else "all of the machine's"

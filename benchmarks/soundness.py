@@ -2,12 +2,12 @@
 
 The local search passes as many good plans as one cares to look at. Each is checked and
 simulated, and held to the best bound known; the search's own latency is held to the simulator's.
-`--games` says how many plans in all.
+`--games` says how many plans in all. Rows count while program, bound and rules are what they were.
 """
 
 from __future__ import annotations
 
-from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks.rows import RESULTS, Row, commit, dependencies, is_current, keep, read
 from benchmarks.settings import Settings
 from engine.plan.check import check
 from engine.plan.simulate import simulate
@@ -24,25 +24,32 @@ TOLERANCE = 1e-9
 
 
 def run(section: str, settings: Settings) -> None:
-    """Look at plans of all programs, or of those asked for: the rows of others stay."""
+    """Look at plans of all programs, or of those asked for; the rows of others stay if current."""
     path = RESULTS / f"{section}.json"
-    entries = [
-        entry
-        for entry in (*library.index(), *library.held_out(), *library.large(), *library.real())
-        if (entry.name in settings.programs if settings.programs else entry.bound_s is not None)
-    ]
+    every = bounded()
+    entries = [e for e in every if not settings.programs or e.name in settings.programs]
     code = compile_all(lambda share, message: True)
     for entry in entries:
         row = _row(entry, -(-settings.num_games() // len(entries)), settings.seed, code)
         print(_line(row), flush=True)
-        keep(path, [*(r for r in read(path) if r["program"] != entry.name), row])
+        others = [r for r in read(path) if r["program"] != entry.name]
+        keep(path, [*(r for r in others if is_current(section, r)), row])
     rows = read(path)
+    without = {entry.name for entry in every} - {row["program"] for row in rows}
     print(
         f"{sum(row['plans'] for row in rows):,} plans of {len(rows)} programs:"
         f" {sum(row['invalid'] for row in rows)} break a rule,"
         f" {sum(row['below'] for row in rows)} are below the bound;"
         f" the search and the simulator differ by {max(row['apart'] for row in rows):.1e} at most"
     )
+    if without:
+        print(f"without a row of today: {', '.join(sorted(without))}")
+
+
+def bounded() -> list[SampleEntry]:
+    """The programs of all sets of which a bound is known."""
+    entries = (*library.index(), *library.held_out(), *library.large(), *library.real())
+    return [entry for entry in entries if entry.bound_s is not None]
 
 
 def _row(entry: SampleEntry, plans: int, seed: int, code: Code) -> Row:
@@ -68,6 +75,7 @@ def _row(entry: SampleEntry, plans: int, seed: int, code: Code) -> Row:
         apart = max(apart, abs(own_s / latency_s - 1.0))
     return {
         "program": entry.name,
+        **dependencies("soundness", entry.name),
         "plans": plans,
         "invalid": invalid,
         "below": sum(ratio < 1.0 - TOLERANCE for ratio in ratios),

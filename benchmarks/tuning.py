@@ -1,7 +1,8 @@
 """The section `tuning`: `tune` with the real compiler, beside options chosen by chance.
 
 For every contested program, of the samples, of those held out and of the real ones, those of fewest
-instructions first, three searches with as many whole compiles each: `tune`, of placement alone
+instructions first, three searches with as many whole compiles each, those that the program's
+capture had made counted: `tune`, of placement alone
 (`--no-program-options`) but for the real ones; pass options and random rules, of which the
 simulator chooses by early stops (`tune`'s own baseline); and, but for the real ones, the first pass
 options and random rules that come, all compiled.
@@ -16,15 +17,26 @@ import statistics
 import time
 from collections.abc import Sequence
 
-from benchmarks.rows import REAL_SETS, RESULTS, Row, commit, keep, read, set_of
+from benchmarks import failures
+from benchmarks.rows import (
+    NOISE,
+    REAL_SETS,
+    RESULTS,
+    Row,
+    commit,
+    dependencies,
+    is_measured,
+    put,
+    read,
+    set_of,
+)
 from benchmarks.settings import Settings
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.candidates import pass_option_candidates, random_rules
 from engine.compiler.steering.outcome import CompileSession, compile_session
 from engine.compiler.steering.tune import total
-from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS
-from engine.errors import CompilerError
+from engine.errors import CompilerError, EngineError
 from engine.program import library
 from engine.workflows.capturing import answers_folder
 from engine.workflows.tuning import tune_program
@@ -51,9 +63,14 @@ def run(section: str, settings: Settings) -> None:
     names = [entry.name for entry in sorted(entries, key=lambda entry: entry.instructions)]
     for name in names:
         key = [name, settings.seed]
-        if all(row["key"] != key for row in read(ROWS)):
-            row = {"key": key, **_row(name, settings.seconds or SECONDS, settings.seed)}
-            keep(ROWS, [*read(ROWS), row])
+        if not is_measured(ROWS, key):
+            try:
+                measured = _row(name, settings.seconds or SECONDS, settings.seed)
+            except EngineError as error:
+                failures.tell(name, error)
+                continue
+            row = {"key": key, **dependencies("tuning", name), **measured}
+            put(ROWS, row)
             print(_line(row), flush=True)
     rows = [row for row in read(ROWS) if row["key"][0] in names]
     for title in dict.fromkeys(row["set"] for row in rows):
@@ -64,18 +81,18 @@ def run(section: str, settings: Settings) -> None:
 def summary(rows: Sequence[Row]) -> list[str]:
     """For each way, how often it beats the default and by how much; then ours beside the others."""
     lines = []
-    ways = [key for key in WAYS if all(key in row for row in rows)]
+    ways = [key for key in WAYS if any(key in row for row in rows)]
     for key in ways:
-        gains = [row[key] for row in rows]
-        wins = sum(gain > 0 for gain in gains)
+        gains = [row[key] for row in rows if key in row]
+        wins = sum(gain > NOISE for gain in gains)
         lines.append(
             f"{WAYS[key]}: beats the default on {wins} of {len(gains)}, median gain"
             f" {statistics.median(gains):.1%}, mean {statistics.mean(gains):.1%},"
             f" greatest {max(gains):.1%}"
         )
     for key in ways[1:]:
-        ahead = [row["ours"] - row[key] for row in rows]
-        level = sum(difference >= 0 for difference in ahead)
+        ahead = [row["ours"] - row[key] for row in rows if key in row]
+        level = sum(difference >= -NOISE for difference in ahead)
         lines.append(
             f"tune against {WAYS[key]}: {statistics.mean(ahead):+.2%} in the mean,"
             f" not worse on {level} of {len(ahead)}"
@@ -97,22 +114,24 @@ def _row(name: str, seconds: float, seed: int) -> Row:
         note=lambda text: print(f"{name}: {text}", flush=True),
     )
     took_s = time.monotonic() - began
-    plain = {}
+    by_chance = {}
+    if tuned.random_improvement is not None:
+        by_chance["chosen"] = tuned.random_improvement
     if title not in REAL_SETS:
         session = compile_session(program, stored_answers(program, answers_folder()))
-        plain = {"plain": _as_they_come(session, tuned.compiles, seed)}
+        # `tune` chooses among what the capture compiled, too.
+        by_chance["plain"] = _as_they_come(session, tuned.compiles + tuned.captured, seed)
     return {
         "set": title,
         "ours": tuned.verdict.improvement,
         "knobs": tuned.program_improvement,
         "predicted": tuned.verdict.predicted_improvement,
-        "chosen": tuned.random_improvement or 0.0,
-        **plain,
+        **by_chance,
         "compiles": tuned.compiles,
+        "captured": tuned.captured,
         "chosen_compiles": tuned.random_compiles,
         "seconds": seconds,
         "took_s": round(took_s, 1),
-        "versions": versions(),
         "commit": commit(),
     }
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import cold
+from benchmarks import cold, failures
 from benchmarks.rows import Row, read
 from benchmarks.settings import Settings
+
+SOLVERS = ("none-such", "rounded")
 
 
 def row(latency_s: float, wall_s: float, not_counted_s: float = 0.0, seconds: float = 2.0) -> Row:
@@ -60,3 +62,18 @@ def test_a_row_is_measured_in_a_process_of_its_own(
     assert not cold.is_behind(some)
     assert some["wall_s"] > 0 and some["cpu_s"] > 0 and some["not_counted_s"] == 0
     assert "rounded" in capsys.readouterr().out
+
+
+def test_a_run_that_fails_says_why_and_the_others_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "mlpae-v5p-b4096"
+    monkeypatch.setattr(cold, "ROWS", tmp_path / "cold.json")
+    monkeypatch.setattr(cold, "keys", lambda _: [(name, s, 0.1, 0, cold.CACHED) for s in SOLVERS])
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    failures.take()
+    cold.run("cold", Settings())
+    assert [some["key"][1] for some in read(cold.ROWS)] == ["rounded"]
+    (told,) = failures.take()
+    assert "no solver is called" in told, "what the process said last"
+    assert told in capsys.readouterr().err

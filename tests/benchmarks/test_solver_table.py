@@ -77,6 +77,30 @@ def test_faster_than_a_plan_that_was_read_in_part_is_no_win(
         }
         for name in parts
     ]
-    (line,) = solver_table.table(rows).splitlines()[2:]
+    (line,) = solver_table.table(rows, 2).splitlines()[2:]
+    (partial,) = solver_table.table(rows[1:], 2).splitlines()[2:]
     solver_table.is_xla_a_measure.cache_clear()
-    assert line == "| `local` | 60 | 2 | 50.0% | 50.0% | 50.0% | 1 of 1 |"
+    assert line == "| `local` † | 60 | 2 of 2 | 50.0% | 50.0% | 50.0% | 1 of 1 |"
+    assert partial == "| `local` † | 60 | 1 of 2 |  |  |  | 0 of 0 |", "no mean of some programs"
+
+
+def test_an_advantage_that_is_noise_is_no_win() -> None:
+    name = "t5-v5e-b24"
+    xla_s = library.find_sample(name).xla_latency_s
+    assert xla_s is not None
+    for share, wins in ((1e-9, 0), (1e-3, 1)):
+        known = {"program": name, "xla_s": xla_s, "latency_s": (1 - share) * xla_s, "rules": None}
+        some = [{"key": [name, "local", 60.0, 0, ""], "gap_closed": 0.0, **known}]
+        (line,) = solver_table.table(some, 1).splitlines()[2:]
+        assert line.startswith("| `local` | 60 |"), "not stale"
+        assert line.endswith(f"| {wins} of 1 |")
+
+
+def test_the_page_says_how_many_cores_those_had_that_get_all() -> None:
+    def measured(solver: str, cores: int | None) -> dict[str, object]:
+        known = {} if cores is None else {"cores": cores}
+        return {"key": ["a", solver, 60.0, 0, ""], **known}
+
+    assert solver_table.cores_in_words([measured("local", 1), measured("portfolio", 4)]) == "4"
+    some = [measured("portfolio", 4), measured("portfolio", None)]
+    assert solver_table.cores_in_words(some) == "all of the machine's"
