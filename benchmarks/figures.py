@@ -1,236 +1,625 @@
 """The section `figures`: what the committed rows come to, as the README and `docs/results/` say.
 
-Measures nothing: it reads the rows and the indexes of `sample_programs/`, and prints each
-figure, to be quoted with the command that made the rows.
+Measures nothing: it reads the rows and the indexes of `sample_programs/`, and prints each figure,
+to be quoted with the section that made the rows. The tables of `docs/results/README.md` are the
+same figures; the section `report` writes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from statistics import mean, median
+from typing import Any
 
-from benchmarks.rows import Row, rows_of
+from benchmarks import cold, portfolio, program_options, sizes
+from benchmarks.difficulty import correlations
+from benchmarks.explorer_steps import OPENED
+from benchmarks.rows import (
+    MARK,
+    NOISE,
+    RESULTS,
+    SETS,
+    Row,
+    beats_xla,
+    is_current,
+    is_of_program,
+    program_of,
+    rows_of,
+    set_of,
+)
 from benchmarks.runs import with_best_bound
 from benchmarks.settings import Settings
+from benchmarks.soundness import bounded
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.proof import gap
 
+PAGE = RESULTS / "README.md"
 CLOSE = 0.02
 """An error that is no larger counts as small."""
 CLOSED = (
     ("local", 10.0),
-    ("evolution", 10.0),
-    ("muzero", 10.0),
-    ("muzero", 60.0),
-    ("evolution", 60.0),
     ("local", 60.0),
     ("portfolio", 60.0),
+    ("evolution", 10.0),
+    ("evolution", 60.0),
+    ("muzero", 10.0),
+    ("muzero", 60.0),
 )
 """Solvers and seconds of which the README tells what they close."""
+ALL, REAL = "", "all real"
+"""The column of figures that are told of no set, and that of both real sets together."""
+COLUMNS = (ALL, *SETS, REAL)
+FEW = 4
+"""So many programs without a row are named, more are counted."""
+
+Sets = Mapping[str, Sequence[Row]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What the rows of a section come to, in words, by set."""
+
+    section: str
+    what: str
+    found: Mapping[str, str]
+
+    def __str__(self) -> str:
+        told = [f"{name} {words}".strip() for name, words in self.found.items()]
+        return f"{self.section}: {self.what}: {'; '.join(told)}"
+
+
+def figure(
+    section: str, what: str, sets: Sets, say: Callable[[Sequence[Row]], str], file: str = ""
+) -> Figure:
+    """The figure of the rows, set by set, marked where some are stale.
+
+    `file`: of the rows, if it is not called like the section.
+    """
+    found = {}
+    for name, rows in sets.items():
+        if rows:
+            is_stale = not all(is_current(file or section, row) for row in rows)
+            found[name] = say(rows) + f" {MARK}" * is_stale
+    return Figure(section, what, found)
+
+
+def sets_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows by their program's set; those of both real sets together besides."""
+    found: dict[str, list[Row]] = {name: [] for name in (*SETS, REAL)}
+    for row in rows:
+        if library.is_sample(program_of(row)):
+            title = set_of(program_of(row))
+            found[title].append(row)
+            if title.startswith("real"):
+                found[REAL].append(row)
+    return found
 
 
 def per_cent(value: float, digits: int = 2) -> str:
-    return f"{100 * value:.{digits}f}"
+    text = f"{100 * value:.{digits}f}"
+    return "0" + text[2:] if float(text) == 0 and text[0] == "-" else text.replace("-", "−")
 
 
-def of_set(rows: Sequence[Row], name: str) -> list[Row]:
-    return [row for row in rows if row["set"] == name]
-
-
-def sets(section: str) -> dict[str, list[Row]]:
-    """The rows of a section by their set: samples, held out, large."""
-    rows = rows_of(section)
-    return {name: of_set(rows, name) for name in dict.fromkeys(row["set"] for row in rows)}
-
-
-def errors(values: Sequence[float], digits: int = 2) -> str:
+def errors(values: Sequence[float]) -> str:
     """How many there are, and their sizes: the median, the worst, and how many are small."""
-    sizes = [abs(value) for value in values]
-    within = sum(size <= CLOSE for size in sizes)
+    sizes_ = [abs(value) for value in values]
+    within = sum(size <= CLOSE for size in sizes_)
     return (
-        f"{len(sizes)}, median error {per_cent(median(sizes))} %, worst"
-        f" {per_cent(max(sizes), digits)} %, {within} within {per_cent(CLOSE, 0)} %"
+        f"{len(sizes_)}: {per_cent(median(sizes_))} %, {per_cent(max(sizes_))} %; {within} within"
+        f" {per_cent(CLOSE, 0)} %"
     )
 
 
-def gaps(entries: Sequence[SampleEntry]) -> tuple[str, int, str]:
-    """Of the best plans known: the median gap, how many are optimal, and the largest gap."""
-    found = [gap(entry.best_s, entry.bound_s) for entry in entries if entry.xla_latency_s]
-    sizes = [one for one in found if one is not None]
-    optimal = sum(entry.is_best_optimal for entry in entries if entry.xla_latency_s)
-    return per_cent(median(sizes)), optimal, per_cent(max(sizes), 1)
+def errors_of(name: str) -> Callable[[Sequence[Row]], str]:
+    return lambda rows: errors(column(name)(rows))
 
 
-def best_plans() -> list[str]:
-    lines = []
-    for name, entries in (
-        ("samples", library.index()),
-        ("held out", library.held_out()),
-        ("large", library.large()),
-        ("real", library.real()),
-    ):
-        middle, optimal, most = gaps(entries)
-        number = sum(1 for entry in entries if entry.xla_latency_s)
-        lines.append(
-            f"{name}: median {middle} %, {optimal} of {number} proven optimal, most {most} %"
+def said(words: str) -> Callable[[Sequence[Row]], str]:
+    """What is said of rows, if it is known before."""
+    return lambda _: words
+
+
+def mean_and_least(values: Sequence[float], digits: int = 0) -> str:
+    return f"{per_cent(mean(values), digits)} %, {per_cent(min(values), digits)} %"
+
+
+def of_those(number: int, every: Sequence[Any]) -> str:
+    return f"{number} of {len(every)}"
+
+
+def column(name: str) -> Callable[[Sequence[Row]], list[float]]:
+    return lambda rows: [row[name] for row in rows]
+
+
+# Reading and costs
+
+
+def readings() -> Iterator[Figure]:
+    """XLA's own plan, simulated against the compiler's cycles, and what is read of it."""
+    sets = sets_of(rows_of("reading"))
+    yield figure(
+        "reading",
+        "XLA's own plan, simulated against the compiler's cycles: programs, median, worst error",
+        sets,
+        lambda rows: errors([row["simulated_over_compiled"] - 1.0 for row in rows]),
+    )
+    yield figure(
+        "reading",
+        "share of XLA's saving that is read, least",
+        sets,
+        lambda rows: f"{per_cent(min(row['read'] for row in rows))} %",
+    )
+    yield figure(
+        "reading",
+        "`xla_like` within 3 % of XLA's plan",
+        sets,
+        lambda rows: of_those(sum(abs(row["xla_like_ratio"] - 1) <= 0.03 for row in rows), rows),
+    )
+
+
+def plans() -> Iterator[Figure]:
+    """XLA's plans that are valid, and what they leave to win."""
+    sets = sets_of(rows_of("plans"))
+    yield figure("plans", "XLA's plans that pass the checker", sets, lambda rows: str(len(rows)))
+    contested = {
+        name: of_those(sum(entry.is_contested for entry in entries), entries)
+        for name, entries in captured_by_set().items()
+    }
+    yield Figure("bounds", "contested", contested)
+
+
+def costs() -> Iterator[Figure]:
+    """How far fits were off on what they had not seen."""
+    yield figure(
+        "calibration",
+        "each placement, by a fit to the others: number, median, worst error",
+        sets_of(rows_of("calibration")),
+        errors_of("error"),
+    )
+    for key, words in (("others", "all other"), ("before", "the earlier")):
+        yield figure(
+            "fidelity",
+            f"each compiled plan of ours, by a fit to {words} compiles: number, median, worst"
+            " error",
+            sets_of(rows_of("fidelity")),
+            errors_of(key),
         )
-    return lines
 
 
-def tuned() -> list[str]:
+# The real compiler
+
+
+def exported() -> Iterator[Figure]:
+    """Whole compiles of exported plans: the predictions' errors, and the gains by solver."""
+    every = rows_of("exported")
+    for was_fitted, words in ((False, "no fit had"), (True, "the fits had")):
+        some = [row for row in every if row["was_fitted"] is was_fitted]
+        yield figure(
+            "exported",
+            f"exported plans that {words} observed: compiles, median, worst error",
+            sets_of(some),
+            errors_of("error"),
+        )
+    for solver in dict.fromkeys(row["key"][1] for row in every):
+        own = [row for row in every if row["key"][1] == solver]
+        yield figure(
+            "exported",
+            f"`{solver}`'s exported plans faster than the default, programs, median gain",
+            sets_of(own),
+            lambda rows: (
+                f"{of_those(sum(row['gain'] > NOISE for row in rows), rows)} of"
+                f" {len({program_of(row) for row in rows})} programs,"
+                f" {per_cent(median(column('gain')(rows)), 1)} %"
+            ),
+        )
+        yield figure(
+            "exported",
+            f"`{solver}`: mean gain as planned, as placed (simulated), as compiled",
+            sets_of([row for row in own if "planned_gain" in row]),
+            lambda rows: (
+                ", ".join(
+                    per_cent(mean(column(name)(rows)), 1)
+                    for name in ("planned_gain", "predicted_gain", "gain")
+                )
+                + f" % of {len(rows)}"
+            ),
+        )
+
+
+def tuned() -> Iterator[Figure]:
     """By set: gains over the default, and how far ahead of random options in the mean."""
-    lines = []
-    for name, rows in sets("tuning").items():
-        gains = [row["ours"] for row in rows]
-        text = f"{name}: {sum(gain > 0 for gain in gains)} of {len(gains)} below the default, "
-        text += ", ".join(
-            f"{word} {per_cent(function(gains), 1)} %"
-            for word, function in (("median", median), ("mean", mean), ("best", max))
+    every = rows_of("tuning")
+    yield figure(
+        "tuning",
+        "`tune`: cycles, stalls and prices below the default's; median, mean, best",
+        sets_of(every),
+        lambda rows: (
+            f"{of_those(sum(row['ours'] > NOISE for row in rows), rows)}; "
+            + ", ".join(
+                f"{per_cent(function(column('ours')(rows)), 1)} %"
+                for function in (median, mean, max)
+            )
+        ),
+    )
+    for way, words in (("plain", "as they come"), ("chosen", "chosen by our simulator")):
+        yield figure(
+            "tuning",
+            f"… ahead of random rules and options {words}, points in the mean; behind on, at most",
+            sets_of([row for row in every if way in row]),
+            partial(_lead, way=way),
         )
-        lines.append(text)
-        for way, words in (("plain", "as they come"), ("chosen", "chosen by the simulator")):
-            leads = [row["ours"] - row[way] for row in rows if way in row]
-            if not leads:
-                continue
-            behind = [-lead for lead in leads if lead < 0]
-            lines.append(
-                f"{name}, ahead of random ones {words}: {per_cent(mean(leads), 1)} points in the"
-                f" mean, behind on {len(behind)}, by at most {per_cent(max(behind, default=0), 1)}"
+    real = sorted(sets_of(every)[REAL], key=lambda row: -row["ours"])
+    yield figure(
+        "tuning",
+        "real programs: gain (of random options), by program options alone, predicted; %",
+        {name: [row for row in real if set_of(program_of(row)) == name] for name in SETS},
+        lambda rows: "; ".join(map(_tuned_in_words, rows)),
+    )
+
+
+def _lead(rows: Sequence[Row], *, way: str) -> str:
+    leads = [row["ours"] - row[way] for row in rows]
+    behind = [-lead for lead in leads if lead < -NOISE]
+    most = per_cent(max(behind, default=0.0), 1)
+    return f"{per_cent(mean(leads), 1)}; {of_those(len(behind), rows)}, {most}"
+
+
+def _tuned_in_words(row: Row) -> str:
+    chance = f" ({per_cent(row['chosen'], 1)})" if "chosen" in row else ""
+    told = [f"{per_cent(row['ours'], 1)}{chance}"]
+    told += [per_cent(row[key], 1) for key in ("knobs", "predicted") if key in row]
+    return f"{program_of(row)} {', '.join(told)}"
+
+
+def options() -> Iterator[Figure]:
+    """What program options do to the programs that they were tried on."""
+    every = rows_of("program_options")
+    names = ",".join(dict.fromkeys(map(program_of, every)))
+    yield figure(
+        f"program_options --programs {names}",
+        "options tried, that make another program, the best and the worst gain",
+        sets_of(every),
+        lambda rows: (
+            f"{len(rows)}, {sum(row['effect'] == program_options.OTHER for row in rows)},"
+            + " to".join(
+                f" {per_cent(function(row['gain'] for row in rows if 'gain' in row), 1)} %"
+                for function in (max, min)
             )
-    return lines
+        ),
+        "program_options",
+    )
 
 
-def exported() -> list[str]:
-    lines = []
-    for title, rows in sets("exported").items():
-        new = [row["error"] for row in rows if not row["was_fitted"]]
-        lines.append(f"{title}, that no fit had observed: {errors(new)}")
-        for solver in ("local", "steered", "muzero"):
-            own = [row for row in rows if row["key"][1] == solver]
-            if not own:
-                continue
-            gains = [row["gain"] for row in own]
-            programs = {row["key"][0] for row in own}
-            lines.append(
-                f"{title}, `{solver}`: {sum(gain > 0 for gain in gains)} of {len(gains)} plans of"
-                f" {len(programs)} programs faster than the default, median"
-                f" {per_cent(median(gains), 1)} %"
-            )
-            known = [row for row in own if "planned_gain" in row]
-            names = ("planned_gain", "predicted_gain", "gain")
-            means = ", ".join(per_cent(mean(row[name] for row in known), 1) for name in names)
-            lines.append(
-                f"{title}, `{solver}`: planned, predicted, compiled {means} % in the mean of"
-                f" {len(known)}"
-            )
-    return lines
+# Solvers and bounds
 
 
-def replayed() -> list[str]:
-    lines = []
-    for plan in ("XLA", "best"):
-        shares = [row["share"] for row in rows_of("replays") if row["plan"] == plan]
-        counts = ", ".join(
-            f"{per_cent(least, 0)} % on {sum(share >= least for share in shares)}"
-            for least in (0.98, 0.95)
-        )
-        lines.append(f"{plan}: {counts} of {len(shares)}, least {per_cent(min(shares), 1)} %")
-    return lines
+def captured_by_set() -> dict[str, list[SampleEntry]]:
+    """The captured programs of each set, and of both real ones."""
+    every = (*library.index(), *library.held_out(), *library.large(), *library.real())
+    entries = {entry.name: entry for entry in every if entry.xla_latency_s}
+    sets = sets_of([{"program": name} for name in entries])
+    return {name: [entries[program_of(row)] for row in rows] for name, rows in sets.items()}
 
 
-def sound() -> list[str]:
-    """Plans on the way of `local`: how many, and how many were invalid or below a bound."""
-    rows = rows_of("soundness")
-    plans, wrong = (sum(row[name] for row in rows) for name in ("plans", "invalid"))
-    below = sum(row["below"] for row in rows)
-    return [f"{plans:,} of {len(rows)} programs: {wrong} invalid, {below} below a bound"]
+def best_plans() -> Iterator[Figure]:
+    """How far the best plans known are above the best bounds."""
+    sizes_, optimal = {}, {}
+    for name, entries in captured_by_set().items():
+        gaps = [gap(entry.best_s, entry.bound_s) for entry in entries]
+        known = [one for one in gaps if one is not None]
+        sizes_[name] = f"{per_cent(median(known))} %, {per_cent(max(known), 1)} %"
+        optimal[name] = of_those(sum(entry.is_best_optimal for entry in entries), entries)
+    what = "best plan known above the best bound: median, most"
+    yield Figure("best-plans, bounds", what, sizes_)
+    yield Figure("best-plans, bounds", "proven optimal (within 0.1 %)", optimal)
 
 
-def contested_rows(solver: str, seconds: float) -> list[list[Row]]:
-    """A solver's rows on the contested samples, held-out and large programs."""
-    found = []
-    for entries in (library.index(), library.held_out(), library.large()):
-        names = {entry.name for entry in entries if entry.is_contested}
+def contested_rows(solver: str, seconds: float) -> dict[str, list[Row]]:
+    """A solver's rows on the contested samples, held-out and large programs.
+
+    Raises ValueError where one of them has no row.
+    """
+    every = [row for row in rows_of("solver_table") if is_of_program(row)]
+    found = {}
+    for title in ("samples", "held out", "large"):
+        names = {entry.name for entry in captured_by_set()[title] if entry.is_contested}
         keys = {(name, solver, seconds, 0) for name in names}
-        rows = [row for row in rows_of("solver_table") if tuple(row["key"][:4]) in keys]
+        rows = [row for row in every if tuple(row["key"][:4]) in keys]
         if len(rows) != len(names):
             raise ValueError(f"{solver}, {seconds:g} s: some contested programs have no row")
-        found.append([with_best_bound(row) for row in rows])
+        found[title] = [with_best_bound(row) for row in rows]
     return found
 
 
-def closed(solver: str, seconds: float) -> list[tuple[int, int, str]]:
-    """Of the contested samples, held-out and large programs: how many there are, how many a solver
-    beats XLA's plan on, and what it closes of the gap in the mean, in per cent.
-    """
-    found = []
-    for rows in contested_rows(solver, seconds):
-        wins = sum(row["latency_s"] < row["xla_s"] for row in rows)
-        share = mean(row["gap_closed"] for row in rows)
-        found.append((len(rows), wins, per_cent(share, 0).replace("-", "−")))
-    return found
-
-
-def ahead() -> list[str]:
-    """How many points of the gap `local` is ahead of `evolution` at ten seconds."""
-    ours, theirs = contested_rows("local", 10.0), contested_rows("evolution", 10.0)
-    sets = [*zip(ours, theirs, strict=True), ([*chain(*ours)], [*chain(*theirs)])]
-    leads = [
-        per_cent(mean(r["gap_closed"] for r in one) - mean(r["gap_closed"] for r in other), 0)
-        for one, other in sets
-    ]
-    samples, held_out, large, every = (lead.replace("-0", "0") for lead in leads)
-    return [f"by {samples}, {held_out} and {large} points", f"by {every} in the mean of all"]
-
-
-def solved() -> list[str]:
-    """Wins over XLA's plan and the share of the gap closed: samples, held out, large."""
-    lines = []
+def solved() -> Iterator[Figure]:
+    """The share of the gap that is closed, and wins over XLA's plan."""
     for solver, seconds in CLOSED:
-        sets = closed(solver, seconds)
-        wins = ", ".join(f"{wins} of {num}" for num, wins, _ in sets)
-        shares = ", ".join(share for _, _, share in sets)
-        lines.append(f"`{solver}` in {seconds:g} s beats {wins}; closes {shares} %")
-    return lines
+        yield figure(
+            "table",
+            f"`{solver}`, {seconds:g} s: of the gap, mean and least of the contested; ahead of"
+            " XLA's plan on",
+            contested_rows(solver, seconds),
+            lambda rows: (
+                f"{mean_and_least(column('gap_closed')(rows))};"
+                f" {of_those(sum(map(beats_xla, rows)), rows)}"
+            ),
+            "solver_table",
+        )
 
 
-def readings() -> list[str]:
-    """XLA's own plan, simulated against the compiler's cycles, and what is read of it."""
-    return [
-        f"{name}: {errors([row['simulated_over_compiled'] - 1.0 for row in rows])}; least read"
-        f" {per_cent(min(row['read'] for row in rows))} %"
-        for name, rows in sets("reading").items()
-    ]
+def duels() -> Iterator[Figure]:
+    """`portfolio` against `local` with as much time."""
+    every = rows_of("portfolio")
+    for duel in portfolio.duels(every):
+        local, other = duel.means
+        mark = "" if duel.is_fair else ", some pairs of two commits"
+        yield figure(
+            "portfolio",
+            f"`portfolio` on {portfolio.label(duel.cores)} against `local` on one,"
+            f" {duel.seconds:g} s: ahead, the same, behind, by at most; of the gap, means",
+            {ALL: [row for pair in duel.pairs for row in pair]},
+            said(
+                f"{duel.counts}, {per_cent(duel.most_behind, 1)} points; {per_cent(other, 1)} %,"
+                f" {per_cent(local, 1)} %{mark}"
+            ),
+        )
 
 
-def plans_of_ours() -> list[str]:
-    """How far fits to all other compiles, or to earlier ones, were off on our compiled plans."""
-    return [
-        f"{name}, by the {words} compiles: {errors([row[key] for row in rows])}"
-        for name, rows in sets("fidelity").items()
-        for key, words in (("others", "other"), ("before", "earlier"))
-    ]
+def replayed() -> Iterator[Figure]:
+    """What is left of a plan's saving when it is played."""
+    for plan, words in (("XLA", "XLA's plans"), ("best", "best plans known")):
+        yield figure(
+            "replays",
+            f"{words} replayed as moves in their places: number, share of their saving, least",
+            sets_of([row for row in rows_of("replays") if row["plan"] == plan]),
+            lambda rows: f"{len(rows)}: {per_cent(min(column('share')(rows)), 1)} %",
+        )
 
 
-FIGURES: dict[str, Callable[[], list[str]]] = {
-    "reading": readings,
-    "plans of ours": plans_of_ours,
-    "placements left out": lambda: [errors([row["error"] for row in rows_of("calibration")], 1)],
-    "tune": tuned,
-    "exported": exported,
-    "replays": replayed,
-    "local ahead of evolution": ahead,
-    "soundness": sound,
-    "best plans": best_plans,
-    "solvers": solved,
+def drafted() -> Iterator[Figure]:
+    """What the game keeps of planned places."""
+    sets = sets_of(rows_of("drafts"))
+    yield figure(
+        "drafts",
+        "one game that follows the best plan in its planned places: share of its gap kept, mean,"
+        " least",
+        sets,
+        lambda rows: mean_and_least([row["best_kept"] / row["best"] for row in rows], 1),
+    )
+    yield figure(
+        "drafts",
+        "the draft's game: of the gap, mean, least",
+        sets,
+        lambda rows: mean_and_least(column("draft_kept")(rows)),
+    )
+    yield figure(
+        "drafts",
+        "seconds of CPU of a draft and its game, median, most",
+        sets,
+        lambda rows: ", ".join(f"{f(column('seconds')(rows)):.1f}" for f in (median, max)),
+    )
+
+
+def ablated() -> Iterator[Figure]:
+    """What the arms of the agent's ablations close."""
+    every = [with_best_bound(row) for row in rows_of("agent_ablations") if is_of_program(row)]
+    for seconds in sorted({row["key"][2] for row in every}):
+        yield figure(
+            "ablations",
+            f"{seconds:g} s: of the gap, mean of each [arm](agent.md#ablations), %",
+            sets_of([row for row in every if row["key"][2] == seconds]),
+            _arms_in_words,
+            "agent_ablations",
+        )
+
+
+def _arms_in_words(rows: Sequence[Row]) -> str:
+    arms: dict[str, list[float]] = {}
+    for row in rows:
+        arms.setdefault(row["key"][4], []).append(row["gap_closed"])
+    return "; ".join(f"{arm} {per_cent(mean(closed), 1)}" for arm, closed in arms.items())
+
+
+# Soundness and speed
+
+
+def counted(
+    section: str, what: str, names: Sequence[str], say: Callable[[Sequence[Row]], str]
+) -> Figure:
+    """A figure that counts: of the current rows alone; programs without one are told."""
+    rows = [row for row in rows_of(section) if is_current(section, row)]
+    missing = [name for name in names if name not in set(map(program_of, rows))]
+    told = [say(rows)] if rows else []
+    if missing:
+        some = ", ".join(missing) if len(missing) <= FEW else f"{len(missing)} programs"
+        told.append(f"no row of today: {some}")
+    return Figure(section, what, {ALL: "; ".join(told)})
+
+
+def sound() -> Iterator[Figure]:
+    """Plans on the way of `local`, random games by two rules: how many, and what was wrong."""
+
+    def total(rows: Sequence[Row], name: str) -> int:
+        return sum(row[name] for row in rows)
+
+    yield counted(
+        "soundness",
+        "plans on the way of `local`, programs, invalid, below a bound",
+        [entry.name for entry in bounded()],
+        lambda rows: (
+            f"{total(rows, 'plans'):,}, {len(rows)}, {total(rows, 'invalid')},"
+            f" {total(rows, 'below')}"
+        ),
+    )
+    yield counted(
+        "identity",
+        "random games, invalid plans, return apart from the simulator's, at most",
+        library.sample_names(),
+        lambda rows: (
+            f"{total(rows, 'games'):,}, {total(rows, 'invalid')}, {max(column('worst')(rows)):.1e}"
+        ),
+    )
+    yield counted(
+        "agreement",
+        "random games, moves, programs on which plain and JAX game differ",
+        library.sample_names(),
+        lambda rows: (
+            f"{total(rows, 'games'):,}, {total(rows, 'moves'):,},"
+            f" {sum(bool(row['difference']) for row in rows)}"
+        ),
+    )
+
+
+def grown() -> Iterator[Figure]:
+    """How times grow with the programs."""
+    every = rows_of("sizes")
+    for line in sizes.growth(every):
+        name, _, words = line.partition(" exponent ")
+        yield figure("sizes", f"{name.strip()}: exponent", {ALL: every}, said(words))
+
+
+def fast() -> Iterator[Figure]:
+    """Moves and simulations per second."""
+    games = [row for row in rows_of("speed") if "ratio" in row]
+    yield figure(
+        "speed",
+        "moves per second of 128 JAX games in step on one core, by those of the plain game",
+        {ALL: games},
+        lambda rows: _range([row["ratio"] for row in rows], "{:.0f}"),
+    )
+    search = rows_of("agent_speed")
+    told = (
+        ("ratio", "simulations per second of the agent's search, of bare mctx's"),
+        ("selfplay_ratio", "… in self-play, observing and playing included"),
+    )
+    for key, what in told:
+        shares = [100 * row[key] for row in search]
+        yield Figure("search-speed", what, {ALL: f"{_range(shares, '{:.0f}')} %"})
+
+
+def _range(values: Sequence[float], form: str) -> str:
+    """The least and the greatest; one of them where both read the same."""
+    return " to ".join(dict.fromkeys(form.format(f(values)) for f in (min, max)))
+
+
+def seconds(ms: float) -> str:
+    return f"{ms / 1000:.2g} s" if ms < 10_000 else f"{ms / 1000:.0f} s"
+
+
+def explored() -> Iterator[Figure]:
+    """What visitors of the explorer wait for."""
+    rows = rows_of("steps")
+    for row in rows:
+        if OPENED in row["name"]:
+            for what in ("seen", "map", "moves"):
+                told = ", ".join(seconds(row[f"{what}_{of}_ms"]) for of in ("median", "p95"))
+                words = f"{row['name']} by {row['loads']} new browsers, {what}: median, p95"
+                yield Figure("steps", words, {ALL: told})
+        else:
+            told = "; ".join(
+                f"{what} {row[f'{what}_p95_ms']:.0f} ms, {row[f'{what}_over_empty']:.2f}"
+                for what in ("redraw", "answer")
+            )
+            if "worst_over_lone" in row:
+                told += (
+                    f"; the worst visitor's by a lone one's: {row['worst_redraw_over_lone']:.1f},"
+                    f" {row['worst_over_lone']:.1f}"
+                )
+            words = f"{row['name']}, {row['steps']} key presses, {row['errors']} unanswered: p95"
+            yield Figure(
+                "steps", f"{words}, by that of an empty fragment's round trip", {ALL: told}
+            )
+    visits = rows_of("visits")
+    for what, words in (
+        ("painted_median_ms", "something is drawn after, medians"),
+        ("blank_worst_ms", "a page is blank for, at most"),
+        ("content_median_ms", "what one opens it for stands there after, medians"),
+        ("content_first_ms", "… on a server that has just started"),
+    ):
+        told = _range([row[what] / 1000 for row in visits], "{:.2f}")
+        yield Figure("visits", f"{len(visits)} views, {words}", {ALL: f"{told} s"})
+    for row in rows_of("crowd"):
+        yield Figure(
+            "crowd",
+            f"{row['visitors']} visitors, {row['searches']} searches: p95 of the server's answers,"
+            " of the worst visitor's; as felt by a lone one's; unanswered; memory",
+            {
+                ALL: f"{row['server_p95_ms']}, {row['server_worst_p95_ms']} ms;"
+                f" {row['p95_over_lone']}, {row['worst_p95_over_lone']};"
+                f" {row['unanswered']} of {row['steps']}; {row['memory_mib']} MiB"
+            },
+        )
+
+
+def started() -> Iterator[Figure]:
+    """Solvers in new processes."""
+    every = [with_best_bound(row) for row in rows_of("cold") if is_of_program(row)]
+    for time in dict.fromkeys(row["key"][2] for row in every):
+        yield figure(
+            "cold",
+            f"`solve` in new processes, {time:g} s: plans; behind XLA's; late, by at most",
+            {ALL: [row for row in every if row["key"][2] == time]},
+            _started_in_words,
+        )
+
+
+def _started_in_words(rows: Sequence[Row]) -> str:
+    behind = [f"{row['key'][1]} on {row['key'][0]}" for row in rows if cold.is_behind(row)]
+    late_s = [cold.late_s(row) for row in rows if cold.is_late(row)]
+    by = ", ".join(behind) or "none"
+    return f"{len(rows)}; {by}; {len(late_s)}, {max(late_s, default=0.0):.1f} s"
+
+
+def difficult() -> Iterator[Figure]:
+    """Whether the difficulty of positions says what a search needs."""
+    for what, number, share in correlations(rows_of("difficulty")):
+        yield Figure(
+            "difficulty", f"positions, rank correlation, {what}", {ALL: f"{number}, {share:.2f}"}
+        )
+
+
+GROUPS: Mapping[str, Sequence[Callable[[], Iterator[Figure]]]] = {
+    "reading and costs": (readings, plans, costs),
+    "the real compiler": (exported, tuned, options),
+    "solvers and bounds": (best_plans, solved, duels, replayed, drafted, ablated),
+    "soundness and speed": (sound, grown, fast, explored, started, difficult),
 }
+"""By the name of a table of the page, what is in it."""
 
 
 def run(section: str, settings: Settings) -> None:
     """Print every figure."""
     del section, settings
-    for name, figures in FIGURES.items():
-        for line in figures():
-            print(f"{name}: {line}")
+    for name in GROUPS:
+        for one in figures_of(name):
+            print(one)
+
+
+def figures_of(group: str) -> list[Figure]:
+    """The figures of one table; without those that there are no rows of."""
+    return [one for maker in GROUPS[group] for one in maker() if one.found]
+
+
+def written(page: str) -> str:
+    """The page with its tables as the rows have them now."""
+    for name in GROUPS:
+        before, begin, rest = page.partition(f"<!-- figures: {name} -->\n")
+        _, end, after = rest.partition("<!-- end -->\n")
+        if not end:
+            raise ValueError(f"{PAGE.name}: has no place for the figures of {name!r}")
+        page = f"{before}{begin}{table_of(figures_of(name))}\n{end}{after}"
+    return page
+
+
+def table_of(figures: Sequence[Figure]) -> str:
+    """Figures as a table in Markdown: a row each, a column for each set that one is told of."""
+    columns = [name for name in COLUMNS if any(name in one.found for one in figures)]
+    head = ["section: what", *(name or "figure" for name in columns)]
+    rows = [head, ["---"] * len(head)]
+    for one in figures:
+        cells = [one.found.get(name, "") for name in columns]
+        rows.append([f"`{one.section}`: {one.what}", *cells])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -1,7 +1,8 @@
-"""The section `report`: the rows of the agent's sections as tables and a picture.
+"""The section `report`: the committed rows as pages. Nothing is measured.
 
-Reads `docs/results/agent_*.json`, and `baselines.json` of the section `baselines`; writes
-`docs/results/agent.md` and `docs/images/curve.png`.
+Writes `docs/results/agent.md` of the rows of the agent's sections and of `baselines`,
+`docs/results/solvers.md` of those of `table`, the tables of `docs/results/README.md`
+(`benchmarks.figures`), and `docs/images/curve.png`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
+from benchmarks import figures, solver_table
 from benchmarks.agent_tables import (
     DEFAULTS,
     ablations_table,
@@ -19,7 +21,8 @@ from benchmarks.agent_tables import (
     weights_table,
 )
 from benchmarks.agent_weights import FRESH
-from benchmarks.rows import RESULTS, ROOT, Row, rows_of
+from benchmarks.rows import RESULTS, ROOT, Row, is_of_program, rows_of
+from benchmarks.runs import with_best_bound
 from benchmarks.settings import Settings
 from engine.files import write_bytes
 from engine.program import library
@@ -136,6 +139,12 @@ def _rows(section: str) -> list[Row]:
     return rows_of(f"agent_{section}")
 
 
+def _runs(section: str) -> list[Row]:
+    """The rows of runs on programs that are what they were, held to the bounds of now."""
+    rows = _rows(section)
+    return [with_best_bound(row) for row in rows if is_of_program(row)]
+
+
 def _by_kind(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """By title, the rows of the samples and those of the held-out programs; no empty lists."""
     held_out = {entry.name for entry in library.held_out()}
@@ -147,9 +156,26 @@ def _by_kind(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def run(section: str, settings: Settings) -> None:
-    """Write the page, a part for each section that there are rows of."""
+    """Write the pages and the picture."""
     del section, settings
-    solvers, ablations, curve = map(_rows, ("solvers", "ablations", "curve"))
+    for path, text in pages().items():
+        write_bytes(path, text.encode())
+    if curve := _runs("curve"):
+        draw(curve_figure(curve), IMAGES / PICTURE)
+
+
+def pages() -> dict[Path, str]:
+    """The text of each page that is made of rows."""
+    return {
+        PAGE: agent_page(),
+        solver_table.TABLE: solver_table.page(rows_of(solver_table.ROWS.stem)),
+        figures.PAGE: figures.written(figures.PAGE.read_text()),
+    }
+
+
+def agent_page() -> str:
+    """The page about the agent, a part for each section that there are rows of."""
+    solvers, ablations, curve = map(_runs, ("solvers", "ablations", "curve"))
     ablations.sort(key=lambda row: bool(row["key"][4] not in DEFAULTS))
     parts = [HEAD]
     if solvers:
@@ -193,6 +219,4 @@ def run(section: str, settings: Settings) -> None:
         measured = _measured("python -m benchmarks curve", curve)
         picture = f"![The agent from scratch](../{IMAGES.name}/{PICTURE})"
         parts.append(f"## Learning curve\n\n{curve_text(curve)} {measured}\n\n{picture}")
-    write_bytes(PAGE, ("\n\n".join(parts) + "\n").encode())
-    if curve:
-        draw(curve_figure(curve), IMAGES / PICTURE)
+    return "\n\n".join(parts) + "\n"
