@@ -1,7 +1,8 @@
 """The training corpus: random networks, compiled by the real compiler, as small program files.
 
-Each program is made of two compiles, everything slow and the default one:
-enough for costs to learn from, not to publish. A file holds no StableHLO;
+Each program is made of two or three compiles: everything slow, the default, and that with the pass
+options of `engine.compiler.steering.export` where it places otherwise. That is enough for costs to
+learn from, not to publish. A file holds no StableHLO;
 `engine.compiler.models.random_model` makes the network again from its number.
 """
 
@@ -41,7 +42,7 @@ def load_corpus(folder: Path = FOLDER) -> Iterator[Program]:
 
 
 def make_corpus(count: int, first: int, folder: Path, raw: Path, note: Note) -> int:
-    """Capture networks `first` to `first + count - 1`; under a minute each; resumable.
+    """Capture networks `first` to `first + count - 1`; a minute or two each; resumable.
 
     `raw`: a folder for compile results. What was made or refused before is not compiled again; a
     compile that took too long or was killed is tried again the next time. Returns how many programs
