@@ -49,7 +49,7 @@ def test_a_checkpoint_tells_the_command_that_makes_it(tmp_path: Path) -> None:
     words = shlex.split(load_checkpoint(tmp_path / "out").training["command"])
     assert words[:3] == ["python", "-m", "engine"]
     given = parser().parse_args(words[3:])
-    assert given.programs.split(",") == list(COURSE.programs)
+    assert given.programs == list(COURSE.programs)
     assert (given.rounds, given.seed, given.variants) == (3, COURSE.seed, COURSE.variants)
     assert agent_config(given) == CONFIG
 

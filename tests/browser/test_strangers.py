@@ -110,7 +110,7 @@ def test_from_two_dumps_to_the_first_finding(browser: Browser, server: str) -> N
     click(page, page.locator(".st-key-door_explore button"), ".card img")
     click(page, page.get_by_text("Open a file of your own"), ".st-key-open_files button")
     page.set_input_files("input[type=file]", [FIXTURES / "mlp_off.hlo", FIXTURES / "mlp_on.hlo"])
-    click_until(page, page.locator(".st-key-hardware input"), '[role="option"]')
+    click_until(page, page.locator("[class*='st-key-hardware_'] input"), '[role="option"]')
     page.get_by_role("option", name="tpu-v5e").click(timeout=PATIENCE_MS)
     click(page, page.locator(".st-key-open_files button:enabled"), "text=Yours")
     told = page.locator('[class*="st-key-yours_"]').first.inner_text(timeout=PATIENCE_MS)
