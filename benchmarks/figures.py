@@ -99,8 +99,7 @@ def sets_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def per_cent(value: float, digits: int = 2) -> str:
-    text = f"{100 * value:.{digits}f}"
-    return "0" + text[2:] if float(text) == 0 and text[0] == "-" else text.replace("-", "−")
+    return f"{100 * value:z.{digits}f}".replace("-", "−")
 
 
 def errors(values: Sequence[float]) -> str:
@@ -476,9 +475,8 @@ def sound() -> Iterator[Figure]:
 def grown() -> Iterator[Figure]:
     """How times grow with the programs."""
     every = rows_of("sizes")
-    for line in sizes.growth(every):
-        name, _, words = line.partition(" exponent ")
-        yield figure("sizes", f"{name.strip()}: exponent", {ALL: every}, said(words))
+    for what, words in sizes.growth(every):
+        yield figure("sizes", what, {ALL: every}, said(words))
 
 
 def fast() -> Iterator[Figure]:
@@ -505,7 +503,7 @@ def _range(values: Sequence[float], form: str) -> str:
     return " to ".join(dict.fromkeys(form.format(f(values)) for f in (min, max)))
 
 
-def seconds(ms: float) -> str:
+def short_time(ms: float) -> str:
     return f"{ms / 1000:.2g} s" if ms < 10_000 else f"{ms / 1000:.0f} s"
 
 
@@ -515,7 +513,7 @@ def explored() -> Iterator[Figure]:
     for row in rows:
         if OPENED in row["name"]:
             for what in ("seen", "map", "moves"):
-                told = ", ".join(seconds(row[f"{what}_{of}_ms"]) for of in ("median", "p95"))
+                told = ", ".join(short_time(row[f"{what}_{of}_ms"]) for of in ("median", "p95"))
                 words = f"{row['name']} by {row['loads']} new browsers, {what}: median, p95"
                 yield Figure("steps", words, {ALL: told})
         else:

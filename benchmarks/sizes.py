@@ -56,7 +56,8 @@ def run(section: str, settings: Settings) -> None:
             keep(ROWS, [*(old for old in read(ROWS) if old["key"][0] != entry.name), row])
             print(line(row), flush=True)
     names = [entry.name for entry in entries]
-    print("\n".join(growth([row for row in read(ROWS) if row["key"][0] in names])))
+    for what, words in growth([row for row in read(ROWS) if row["key"][0] in names]):
+        print(f"{what:12} {words}")
 
 
 def _row(entry: SampleEntry) -> Row:
@@ -108,9 +109,9 @@ def line(row: Row) -> str:
     return f"{row['key'][0]:28} {row['touches']:6} touches, seconds: {', '.join(times)}"
 
 
-def growth(rows: Sequence[Row]) -> list[str]:
-    """A line for each step: its exponent over the programs, and its seconds on the largest."""
-    lines = []
+def growth(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """Of each step, in words: its exponent over the programs, and its seconds on the largest."""
+    found = []
     for what in dict.fromkeys(what for row in rows for what in row["seconds"]):
         some = [row for row in rows if row["seconds"].get(what) is not None]
         if len(some) > 1:
@@ -118,11 +119,12 @@ def growth(rows: Sequence[Row]) -> list[str]:
                 *((row["touches"], row["seconds"][what]) for row in some), strict=True
             )
             largest = max(some, key=lambda row: row["touches"])
-            lines.append(
-                f"{what:12} exponent {exponent(touches, seconds):.2f} over {len(some)} programs;"
+            words = (
+                f"exponent {exponent(touches, seconds):.2f} over {len(some)} programs;"
                 f" {largest['seconds'][what]:.3g} s at {largest['touches']:,} touches"
             )
-    return lines
+            found.append((what, words))
+    return found
 
 
 def exponent(touches: Sequence[int], seconds: Sequence[float]) -> float:

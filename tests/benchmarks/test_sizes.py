@@ -19,9 +19,7 @@ def row(name: str, touches: int, seconds: dict[str, float | None]) -> Row:
 def test_growth_is_the_slope_of_logarithms() -> None:
     assert sizes.exponent([10, 100, 1000], [2.0, 200.0, 20_000.0]) == pytest.approx(2.0)
     rows = [row("a", 10, {"bound": 1.0, "import": None}), row("b", 40, {"bound": 8.0})]
-    assert sizes.growth(rows) == [
-        "bound        exponent 1.50 over 2 programs; 8 s at 40 touches",
-    ]
+    assert sizes.growth(rows) == [("bound", "exponent 1.50 over 2 programs; 8 s at 40 touches")]
 
 
 def test_what_takes_too_long_is_marked() -> None:

@@ -258,41 +258,43 @@ def test_what_a_loop_updates_in_place_is_held_to_its_last_reader_alone() -> None
     assert check(imported.program, plan) is None
 
 
-def reads_a_weight_in_a_loop(is_fetched: bool) -> str:
-    """A loop that reads a weight, which may be fetched before it."""
-    body = """body (p: (s32[], A, A)) -> (s32[], A, A)
-  p = (s32[], A, A) parameter(0)
+def reads_a_weight_in_a_loop(is_fetched: bool, last: str) -> str:
+    """A loop that reads a weight, which may be fetched before it; then `last`."""
+    body = """body (p: (s32[], A, W)) -> (s32[], A, W)
+  p = (s32[], A, W) parameter(0)
   i = s32[] get-tuple-element(p), index=0
   x = A get-tuple-element(p), index=1
-  w = A get-tuple-element(p), index=2
+  w = W get-tuple-element(p), index=2
   one = s32[] constant(1)
   made = A multiply(x, w)
   next = s32[] add(i, one)
-  ROOT result = (s32[], A, A) tuple(next, made, w)"""
-    few = """few (p: (s32[], A, A)) -> pred[]
-  p = (s32[], A, A) parameter(0)
+  ROOT result = (s32[], A, W) tuple(next, made, w)"""
+    few = """few (p: (s32[], A, W)) -> pred[]
+  p = (s32[], A, W) parameter(0)
   i = s32[] get-tuple-element(p), index=0
   most = s32[] constant(3)
   ROOT less = pred[] compare(i, most), direction=LT"""
-    fetch = """  start = (f32[64,128]{1,0:S(1)}, A, u32[]) copy-start(w)
-  done = f32[64,128]{1,0:S(1)} copy-done(start)
-"""
-    weight = "done" if is_fetched else "w"
+    fetch = "start = (W, A, u32[]) copy-start(x)\n  w = W copy-done(start)" if is_fetched else ""
     entry = f"""  x = A parameter(0)
-  w = A parameter(1)
   zero = s32[] constant(0)
   first = A negate(x)
-{fetch if is_fetched else ""}  begin = (s32[], A, A) tuple(zero, first, {weight})
-  loop = (s32[], A, A) while(begin), condition=few, body=body
-  ROOT out = A get-tuple-element(loop), index=1"""
-    text = module_text(entry, few, body)
-    return text.replace("w = A get", "w = f32[64,128]{1,0:S(1)} get") if is_fetched else text
+  {fetch}
+  begin = (s32[], A, W) tuple(zero, first, {"w" if is_fetched else "x"})
+  loop = (s32[], A, W) while(begin), condition=few, body=body
+  out = A get-tuple-element(loop), index=1
+  kept = W get-tuple-element(loop), index=2
+  ROOT last = A {last}"""
+    place = "{1,0:S(1)}" if is_fetched else ""
+    return module_text(entry, few, body).replace("W", f"f32[64,128]{place}")
 
 
-def test_what_is_fetched_before_a_loop_is_fetched_once() -> None:
-    imported = imported_text(reads_a_weight_in_a_loop(is_fetched=False))
+@pytest.mark.parametrize("last", ["negate(out)", "add(out, kept)"])
+def test_what_is_fetched_before_a_loop_is_fetched_once(last: str) -> None:
+    """Also where it stays on after the loop."""
+    imported = imported_text(reads_a_weight_in_a_loop(is_fetched=False, last=last))
     program = imported.program
-    plan = read_plan(imported, flow(reads_a_weight_in_a_loop(is_fetched=True)), None, 0)
+    compiled = flow(reads_a_weight_in_a_loop(is_fetched=True, last=last))
+    plan = read_plan(imported, compiled, None, 0)
     assert check(program, plan) is None
     (copy,) = plan.copies
     assert copy_level(program, copy, plan.stays) == TOP_LEVEL

@@ -26,6 +26,7 @@ from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.record import COPY_DONE, COPY_START, JOIN, FlowRegion
 from engine.program.io import content_hash
+from engine.program.model import TOP_LEVEL
 
 _VALUE = re.compile(r"value: <\d+ (\S+?)(\{[\d,]*\})? @(\d+)> \(size=(\d+),offset=(\d+)\)")
 
@@ -83,7 +84,7 @@ class _Reader:
         self.matching = Matching(imported, flow)
         self.offsets = None if buffers is None else fast_offsets(buffers, self.matching.space)
         self.slot_of = self.matching.slot_of
-        self.event_of = {slot: number for number, slot in self.slot_of.items()}
+        self.done_of = self._done_events()
         self.next_slot = self._next_slots()
         self.carried_ends = self._carried_ends()
         self.stands_for = self.matching.copies
@@ -124,11 +125,10 @@ class _Reader:
     def _held(self) -> list[Held]:
         """One entry per value of the compile that has a place in fast memory."""
         ends: dict[int, int] = defaultdict(int)
-        done_of = self._done_events()
         for number, event in enumerate(self.flow.events):
             for _, value, _ in event.reads:
                 if event.kind == COPY_START:
-                    end = self.next_slot[done_of[number]]
+                    end = self.next_slot[self.done_of[number]]
                 elif number in self.slot_of:
                     end = self._read_end(value, number)
                 else:
@@ -148,7 +148,7 @@ class _Reader:
             if starts[0] >= self.program.num_slots:
                 continue
             end = max(ends[value], starts[0] + 1, self.carried_ends.get(value, 0))
-            starts = [*self._before_a_region(value, starts[0], end), *starts]
+            starts = [*self._before_a_region(value, group, starts[0]), *starts]
             place = self._place(value)
             held.append(Held(value, group, place, starts[0], end, tuple(starts[1:])))
         return held
@@ -189,32 +189,38 @@ class _Reader:
             return [BEFORE_START]
         return [self.next_slot[event]]
 
-    def _before_a_region(self, value: int, start: int, end: int) -> list[int]:
+    def _before_a_region(self, value: int, group: int, start: int) -> list[int]:
         """The slot before `start` for a prefetch before a loop or branch that begins with `start`.
 
-        A stay of `[start, end)` inside it would be fetched again in each iteration. Empty where
-        there is no such slot: another loop ends with it, or it writes the value.
+        A copy from `start` on that ends with the region or in it would be made again in each
+        iteration. Empty where there is no such slot: another loop ends with it, or it writes the
+        value.
         """
         event = self.flow.values[value].event
-        if self.flow.events[event].kind == JOIN:
-            event = min(self.flow.values[v].event for _, v, _ in self.flow.events[event].reads)
-        elif self.flow.events[event].kind != COPY_START:
-            return []
         if start <= 0 or event in self.stands_for:
             return []
-        first, before = self.event_of.get(start, -1), start - 1
-        is_outside = any(event < r.start <= first < r.end for r in self.flow.regions)
-        around = self.program.outwards(self.program.level_at(start))
-        if not is_outside or self.program.level_at(before) not in around:
+        if self.flow.events[event].kind == JOIN:
+            issued = min(self.flow.values[v].event for _, v, _ in self.flow.events[event].reads)
+            deadline = self.next_slot[event]
+        elif self.flow.events[event].kind == COPY_START:
+            issued, deadline = event, self.next_slot[self.done_of[event]]
+        else:
             return []
-        group = self.matching.group(value)
-        is_written = any(
-            a.time == before and a.is_write and self.program.values[a.value].group == group
-            for a in self.program.accesses
-        )
-        level = level_of_interval(self.program, start, end)
-        is_inside = level not in self.program.outwards(self.program.level_at(before))
-        return [before] if is_inside and not is_written else []
+        own, level = self._level_of(issued), level_of_interval(self.program, start, deadline)
+        is_inside = own != level and own in self.program.outwards(level)
+        if not is_inside or self.program.level_at(start - 1) != own:
+            return []
+        touches = (self.program.touches[n] for n in self.program.touches_of_group[group])
+        is_written = any(touch.time == start - 1 and touch.writes for touch in touches)
+        return [] if is_written else [start - 1]
+
+    def _level_of(self, event: int) -> int:
+        """The innermost region of the program around an event of the compile, by its name."""
+        number = self.flow.events[event].region
+        levels = {region.name: level for level, region in enumerate(self.program.regions)}
+        while number >= 0 and self.flow.regions[number].name not in levels:
+            number = self.flow.regions[number].parent
+        return TOP_LEVEL if number < 0 else levels[self.flow.regions[number].name]
 
     def _is_cross_program(self, event: int) -> bool:
         instruction = self.flow.events[event].instruction
@@ -274,7 +280,6 @@ class _Reader:
 
     def _copies(self, starts: dict[int, int]) -> list[Copy]:
         """Copies in order of their start, as the compiler issues them."""
-        done_of = self._done_events()
         copies: list[tuple[int, Copy]] = []
         for number, event in enumerate(self.flow.events):
             if event.kind == COPY_START and not self._is_cross_program(number):
@@ -283,7 +288,7 @@ class _Reader:
                 group = self.matching.group(target)
                 if group is None or fast[0] == fast[1] or number in self.stands_for:
                     continue
-                start, deadline = self.next_slot[number], self.next_slot[done_of[number]]
+                start, deadline = self.next_slot[number], self.next_slot[self.done_of[number]]
                 if fast[0]:
                     start = min(start, starts.get(target, start))
                 copies.append((number, Copy(group, fast[0], start, deadline)))
