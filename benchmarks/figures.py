@@ -13,7 +13,7 @@ from functools import partial
 from statistics import mean, median
 from typing import Any
 
-from benchmarks import cold, portfolio, program_options, sizes
+from benchmarks import cold, kills, portfolio, program_options, sizes
 from benchmarks.difficulty import correlations
 from benchmarks.explorer_steps import OPENED
 from benchmarks.rows import (
@@ -571,6 +571,13 @@ def _started_in_words(rows: Sequence[Row]) -> str:
     return f"{len(rows)}; {by}; {len(late_s)}, {max(late_s, default=0.0):.1f} s"
 
 
+def killed() -> Iterator[Figure]:
+    """What `kill -9` leaves."""
+    if rows := rows_of("kills"):
+        what = "`kill -9` of what still worked; something went on, was half written or kept the"
+        yield Figure("kills", f"{what} next start from its end", {ALL: kills.summary(rows)})
+
+
 def difficult() -> Iterator[Figure]:
     """Whether the difficulty of positions says what a search needs."""
     for what, number, share in correlations(rows_of("difficulty")):
@@ -583,7 +590,7 @@ GROUPS: Mapping[str, Sequence[Callable[[], Iterator[Figure]]]] = {
     "reading and costs": (readings, plans, costs),
     "the real compiler": (exported, tuned, options),
     "solvers and bounds": (best_plans, solved, duels, replayed, drafted, ablated),
-    "soundness and speed": (sound, grown, fast, explored, started, difficult),
+    "soundness and speed": (sound, grown, fast, explored, started, killed, difficult),
 }
 """By the name of a table of the page, what is in it."""
 

@@ -4,7 +4,8 @@
 server are started and killed in turn, each in a folder of its own, until `--games` kills (40, if it
 is not given) have met a process that still worked. None may leave a process that goes on, or a file
 that is half written, and the same command, started again, has to reach its end. Temporary folders
-are swept by the next process that makes one, once they are a minute old.
+are swept by the next process that makes one, once they are a minute old. Kills are added to those
+of earlier runs, in a row for each kind and commit.
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.rows import ROOT
+from benchmarks.rows import RESULTS, ROOT, Row, commit, put, read
 from benchmarks.settings import Settings
 from engine.agent.arrays import unpack
 from engine.errors import EngineError
 from engine.files import read_json
 from engine.program.io import save
 
+ROWS = RESULTS / "kills.json"
 PROGRAM = "teach-fragmentation"
 KILLS = 40
 PATIENCE_S = 10.0
@@ -146,7 +149,8 @@ KINDS: Mapping[str, Kind] = {
 
 def run(section: str, settings: Settings) -> None:
     """Kill, look, start again, and print a line for each kill and one for all."""
-    chance = random.Random(settings.seed)
+    # Another run, or the same one gone on with, kills at other moments.
+    chance = random.Random(f"{settings.seed} {sum(row['kills'] for row in read(ROWS))}")
     kinds = itertools.cycle(KINDS.items())
     wanted = settings.num_games(KILLS)
     kills = faults = 0
@@ -157,9 +161,28 @@ def run(section: str, settings: Settings) -> None:
             found = faults_of(kind, Path(folder), after_s)
         text = "had ended before" if found is None else "; ".join(found) or "nothing left"
         print(f"{name:14} killed after {after_s:4.1f} s: {text}", flush=True)
-        kills += found is not None
-        faults += len(found or ())
+        if found is not None:
+            note(name, found)
+            kills += 1
+            faults += len(found)
     print(f"{kills} kills, {faults} faults")
+    print(f"in all: {summary(read(ROWS))}")
+
+
+def note(name: str, found: list[str]) -> None:
+    """Add a kill of a kind, and what it left, to the row of this commit."""
+    key = [name, commit()]
+    before: Row = next((row for row in read(ROWS) if row["key"] == key), {"kills": 0, "faults": []})
+    put(ROWS, {"key": key, "kills": before["kills"] + 1, "faults": [*before["faults"], *found]})
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """The kills of each kind, and how often something was left."""
+    kinds = Counter[str]()
+    for row in rows:
+        kinds[row["key"][0]] += row["kills"]
+    told = ", ".join(f"{number} of `{name}`" for name, number in sorted(kinds.items()))
+    return f"{told}; {sum(len(row['faults']) for row in rows)}"
 
 
 def faults_of(kind: Kind, folder: Path, after_s: float) -> list[str] | None:

@@ -72,9 +72,9 @@ def test_what_had_ended_was_not_killed(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_kills_of_the_living_are_counted_each_in_a_folder_of_its_own(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    found = iter([None, [], ["process 7 goes on"], None, []])
+    found = iter([None, [], ["process 7 goes on"], None, [], *[[]] * 7])
     folders = []
 
     def faults_of(kind: kills.Kind, folder: Path, after_s: float) -> list[str] | None:
@@ -82,6 +82,12 @@ def test_kills_of_the_living_are_counted_each_in_a_folder_of_its_own(
         return next(found)
 
     monkeypatch.setattr(kills, "faults_of", faults_of)
+    monkeypatch.setattr(kills, "ROWS", tmp_path / "kills.json")
     kills.run("kills", Settings(games=3))
-    assert capsys.readouterr().out.splitlines()[-1] == "3 kills, 1 faults"
+    assert capsys.readouterr().out.splitlines()[-2] == "3 kills, 1 faults"
     assert len(set(folders)) == 5
+    # A second run adds to the first.
+    kills.run("kills", Settings(games=7))
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("in all: 2 of `bench`, 1 of `explorer`, 2 of `server`, 1 of `solve`, ")
+    assert last.endswith("; 1")
