@@ -7,12 +7,14 @@ import random
 from collections.abc import Sequence
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from engine.game.jaxgame.encoding import EncodedProgram, Shape, common_shape, encode
 from engine.game.jaxgame.env import Record, play_with_backup, rollout, scripted
-from engine.game.moves import BEST_FIT, PLACE_RULES, Rules
+from engine.game.move_list import moves
+from engine.game.moves import BEST_FIT, NO_COPY, PLACE_RULES, Rules, table_rows
 from engine.game.notes import plan_from_actions
 from engine.game.quantise import TICKS, quantise
 from engine.game.reference.game import ReferenceGame
@@ -21,6 +23,7 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
 from tests.differential.comparison import compare
+from tests.game.tiny_programs import Buffer, program_of
 from tests.strategies import random_program
 
 NUM_SLOTS = 40
@@ -144,6 +147,32 @@ def test_games_of_one_shape_share_one_compilation() -> None:
     for seed in (1, 2, 4, 5):
         game_of(encoded_random(seed, Rules()), seed)
     assert rollout._cache_size() <= before + 1
+
+
+def test_side_by_side_each_program_has_the_table_that_its_rules_give_it() -> None:
+    """One has 97 groups in use at once. In the other so many come one after another that the table
+    of 96 rows forgets some, whereupon its input may not stay from before the start.
+    """
+    wide = program_of([5] * 2, [Buffer(1, writes={0: 1}, reads={1: 1})] * 97, fast_bytes=128)
+    one_by_one = [Buffer(1, writes={i: 1}, reads={i + 1: 1}) for i in range(97)]
+    long = program_of(
+        [5] * 99, [*one_by_one, Buffer(1, reads={98: 1}, is_input=True)], max_inputs=1
+    )
+    programs = [wide, long]
+    assert [table_rows(Rules(), moves(program)) for program in programs] == [192, 96]
+    shape = common_shape([encode(program) for program in programs])
+    encoded = [encode(program, shape=shape) for program in programs]
+    scripts = [scripted(e, [NO_COPY] * int(e.num_moves)) for e in encoded]
+    together = jax.tree.map(lambda *leaves: jnp.stack(leaves), *zip(encoded, scripts, strict=True))
+    keys = jnp.stack([jax.random.key(0)] * len(programs))
+    _, records = jax.vmap(lambda some, key: rollout(some[0], key, some[1]))(together, keys)
+    for number, program in enumerate(programs):
+        record = jax.tree.map(lambda column, game=number: column[game], records)
+        assert_same_game(program, Rules(), record)
+    more = ReferenceGame(long, Rules(max_blocks=192))
+    for _ in range(more.num_moves - 1):
+        more.step(NO_COPY)
+    assert more.legal()[NO_COPY] and not np.asarray(records.mask)[1, more.move_index][NO_COPY]
 
 
 def test_illegal_actions_become_the_nearest_legal_one() -> None:

@@ -139,8 +139,9 @@ COLUMN = {name: index for index, name in enumerate(SCALARS)}
 class Shape:
     """Padded sizes of an encoding; programs encoded to one shape share one compiled game.
 
-    `num_moves`: rows of `moves`, at least one more than the program has. `num_levels`: the regions
-    and the top level. `has_hoists`: whether the compiled game considers copies out of loops.
+    `num_moves`: rows of `moves`, at least one more than the program has. `num_blocks`: rows of the
+    table, perhaps more than the rules give the program. `num_levels`: the regions and the top
+    level. `has_hoists`: whether the compiled game considers copies out of loops.
     """
 
     num_moves: int
@@ -166,8 +167,9 @@ class EncodedProgram:
     `level_end[1 + level]`: of a level's region (of the program: -1 and `T`).
     `next_slot[1 + level, k]`: the level's first slot not before `k` (else `FAR_SLOT`);
     `last_slot`: its last one not after `k` (else -1). `reserved[j, k]`: most granules of scratch in
-    the `2^j` slots from `k` on. `is_best_fit`: the place rule; the other simple ones differ in
-    `MoveRow.is_high` alone, so that they share one compiled game.
+    the `2^j` slots from `k` on. `max_blocks`: rows that the rules give it, of the `num_blocks` that
+    the table has. `is_best_fit`: the place rule; the other simple ones differ in `MoveRow.is_high`
+    alone, so that they share one compiled game.
 
     Where several programs are stacked, one per game, all arrays have `G` as a first axis. The
     methods take numbers that are scalars or one per game.
@@ -185,6 +187,7 @@ class EncodedProgram:
     fast_granules: Array  # []
     max_reserved: Array  # []
     max_stays_before: Array  # []
+    max_blocks: Array  # []
     num_blocks: int = field(metadata={"static": True})
     look_back: int = field(metadata={"static": True})
     is_best_fit: bool = field(metadata={"static": True})
@@ -286,14 +289,14 @@ def encode(
 
     Unless `shape` says otherwise, `K` and `W` shrink to what the program can use, which changes no
     game. Raises SolverError if a number does not fit or nesting is too deep, ValueError if `shape`
-    is too small for the program or allows more blocks or look-back than the rules.
+    is too small for the program or allows more look-back than the rules.
     """
     rules = rules or Rules()
     numbers = quantise(program)
     rows = moves(program)
     max_blocks = table_rows(rules, rows)
-    _refuse_too_large(program, max_blocks)
     shape = _fitting(_least_shape(program, rows, rules, max_blocks), rules, max_blocks, shape)
+    _refuse_too_large(program, shape.num_blocks)
     idle = [numbers.idle(slot) for slot in range(program.num_slots)]
     before = np.concatenate([[0], np.cumsum(idle, dtype=np.int64)])
     starts = [-1, *(region.start for region in program.regions)]
@@ -314,6 +317,7 @@ def encode(
         fast_granules=_int32(program, numbers.fast_granules),
         max_reserved=_int32(program, max(numbers.reserved, default=0)),
         max_stays_before=_int32(program, program.hardware.max_cross_program_prefetches),
+        max_blocks=_int32(program, min(max_blocks, shape.num_blocks)),
         num_blocks=shape.num_blocks,
         look_back=shape.look_back,
         is_best_fit=rules.place == BEST_FIT,
@@ -329,9 +333,9 @@ def shape_of(program: Program, rules: Rules) -> Shape:
     return _fitting(_least_shape(program, rows, rules, max_blocks), rules, max_blocks, None)
 
 
-def _refuse_too_large(program: Program, max_blocks: int) -> None:
+def _refuse_too_large(program: Program, num_blocks: int) -> None:
     """Rows, slots, groups and regions have to fit into the keys that `engine.game` builds."""
-    has_slots = (program.num_slots + 2) * max_blocks <= INT32_MAX
+    has_slots = (program.num_slots + 2) * num_blocks <= INT32_MAX
     has_regions = len(program.regions) + 2 < 2**LEVEL_BITS
     has_groups = len(program.groups) < 2 ** (31 - LEVEL_BITS)
     if not (program.num_slots < FAR_SLOT and has_slots and has_regions and has_groups):
@@ -367,7 +371,7 @@ def _fitting(least: Shape, rules: Rules, max_blocks: int, wanted: Shape | None) 
         )
     if not wanted.covers(least):
         raise ValueError(f"the program needs {least}, more than {wanted}")
-    if wanted.look_back > rules.look_back or wanted.num_blocks > max_blocks:
+    if wanted.look_back > rules.look_back:
         raise ValueError(f"{wanted} allows more than the rules: {rules}")
     return wanted
 

@@ -22,13 +22,15 @@ from engine.game.quantise import TICKS
 FIRST_HORIZON = -1
 """`State.horizon` while no block was forgotten."""
 FAR = 2**30
-"""Offset of empty rows, which keeps them behind all blocks."""
+"""Offset of empty rows, which keeps them behind all blocks; of closed ones `-FAR`."""
 NOBODY = -1
 """Group of empty rows."""
 KEPT = -1
 """`Table.written` of cross-program prefetches, which are never written."""
 ENDED = -2
 """`Table.rank` of blocks that have ended, and of empty rows."""
+CLOSED = -3
+"""`Table.rank` of rows that no block may have: the rules give the program fewer."""
 
 
 def group_and_level_of(group: Array, level: Array) -> Array:
@@ -44,13 +46,13 @@ def level_of(group_and_level: Array) -> Array:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Table:
-    """The blocks, sorted by offset; empty rows at the end.
+    """The blocks, sorted by offset; closed rows in front, empty ones at the end.
 
     `group_and_level`: the group and the level of the block's start, in one integer. `until`: of an
     ended block its end, of a live one the first slot in which it is only a ghost (`busy + 1`).
     `written`: slot after its last write, 0 if it is clean, `KEPT` of a cross-program prefetch.
     `work`: ticks of one copy of the group at that level. `rank`: of the group's next touch, as in
-    `MoveRow.next_rank`; `ENDED` if the block has ended.
+    `MoveRow.next_rank`; `ENDED` if the block has ended, `CLOSED` in closed rows.
     """
 
     group_and_level: Array  # [K]
@@ -121,6 +123,7 @@ def initial_state(encoded: EncodedProgram, games: tuple[int, ...] = ()) -> State
     def column(value: int) -> Array:
         return jnp.full((encoded.num_blocks, *games), value, jnp.int32)
 
+    is_closed = rows_of(column(0)) < encoded.num_blocks - encoded.max_blocks
     idle = encoded.window(row.time)
     idle = beside(idle, games[idle.ndim - 1 :])
     return State(
@@ -139,12 +142,12 @@ def initial_state(encoded: EncodedProgram, games: tuple[int, ...] = ()) -> State
         is_dead=jnp.zeros(games, bool),
         table=Table(
             group_and_level=column(NOBODY << LEVEL_BITS),
-            offset=column(FAR),
+            offset=jnp.where(is_closed, -FAR, column(FAR)),
             size=column(0),
             until=column(FIRST_HORIZON),
             written=column(0),
             work=column(0),
-            rank=column(ENDED),
+            rank=jnp.where(is_closed, CLOSED, column(ENDED)),
         ),
     )
 
