@@ -20,7 +20,7 @@ from engine.errors import SolverError
 from engine.game.jaxgame.encoding import Shape, encode, shape_of
 from engine.game.jaxgame.env import Position
 from engine.game.move_list import moves
-from engine.game.moves import Rules, table_rows
+from engine.game.moves import MANY_BLOCKS, Rules, table_rows
 from engine.game.observation.static import Wishes, features, possible_s
 from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds import Bound
@@ -77,7 +77,7 @@ def make_workload(
         raise SolverError(f"{program.name}: nothing is decided here, so leave it out")
     rules = rules or Rules()
     if shape is None:
-        shape = padded_shape(shape_of(program, rules), table_rows(rules, rows))
+        shape = padded_shape(shape_of(program, rules), rules, table_rows(rules, rows))
     encoded = encode(program, rules, shape)
     known = features(program, encoded, bound, config.hidden, wishes=wishes)
     point_s = possible_s(program, bound) / 100
@@ -98,17 +98,20 @@ def make_workload(
     )
 
 
-def padded_shape(shape: Shape, max_blocks: int) -> Shape:
-    """The smallest of `SHAPES` that holds this shape; the shape itself if none does."""
+def padded_shape(shape: Shape, rules: Rules, max_blocks: int) -> Shape:
+    """The smallest of `SHAPES` that holds this shape; the shape itself if none does.
+
+    `max_blocks`: as `table_rows` says. Nothing is longer than the rules allow, or than any use.
+    """
     for num_moves, num_slots, look_back in SHAPES:
         if shape.num_moves <= num_moves and shape.num_slots <= num_slots:
-            width = max(shape.look_back, look_back)
+            width = min(rules.look_back, max(shape.look_back, look_back))
             return replace(
                 shape,
                 num_moves=num_moves,
                 num_slots=num_slots,
                 look_back=width,
-                num_blocks=max_blocks,
+                num_blocks=max(shape.num_blocks, min(max_blocks, MANY_BLOCKS)),
             )
     return shape
 

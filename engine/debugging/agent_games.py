@@ -41,7 +41,7 @@ class Side:
 
 
 def workload_of(program: Program, config: AgentConfig, rules: Rules | None = None) -> Workload:
-    """The program as the agent sees it, with the yardstick of the same place rule.
+    """The program as the agent sees it, with the yardstick of the same rules.
 
     Without `rules` it is played in the planned places of a draft, whose wishes it has; with other
     planned places there are no wishes.
@@ -49,7 +49,7 @@ def workload_of(program: Program, config: AgentConfig, rules: Rules | None = Non
     """
     bound = quick_bound(program, _BOUND_S)
     if rules is not None and not rules.planned:
-        first = demonstrate(program, (rules.place,))[0]
+        first = demonstrate(program, [rules])[0]
     else:
         first = drafted(program, next(drafts_of(program)), rules)
     return make_workload(

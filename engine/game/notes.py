@@ -1,31 +1,57 @@
 """What a plan notes of the game it came from, so that it can be shown move by move.
 
-`plan.notes` hold `rules`, the version of the rules, `place`, the place rule, `moves`, the actions
-from the first move on, a digit each, and, where there are any, the places `planned`
-(`engine.game.moves.Rules`). A game of another version is none that can be shown.
+`plan.notes` hold `rules`, the version of the rules, `moves`, the actions from the first move on, a
+digit each, `place`, the place rule, and, where they are not the default ones, `max_blocks`,
+`look_back` and the places `planned` (`engine.game.moves.Rules`). That its sinks were `strict` is
+not noted: a game that came to its end is the same without. A game of another version is none that
+can be shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from engine.game.moves import NUM_ACTIONS, PLACE_RULES, RULES_VERSION, Rules
+from engine.game.moves import NUM_ACTIONS, RULES_VERSION, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program
 
 ACTION_DIGITS = frozenset("0123456789"[:NUM_ACTIONS])
 """What a text of moves is made of: an action a digit."""
+_NUMBERS = ("max_blocks", "look_back")
+"""The options of the rules that are whole numbers."""
 
 
 def notes_of(game: ReferenceGame) -> dict[str, Any]:
     """Notes for the plan of a game, finished or not."""
     moves = "".join(map(str, game.actions))
-    notes: dict[str, Any] = {"rules": RULES_VERSION, "place": game.rules.place, "moves": moves}
-    if game.rules.planned:
-        notes["planned"] = [list(stay) for stay in game.rules.planned]
-    return notes
+    return {"rules": RULES_VERSION, **options_of(game.rules), "moves": moves}
+
+
+def options_of(rules: Rules) -> dict[str, Any]:
+    """The rules as plain values, as notes have them."""
+    options: dict[str, Any] = {"place": rules.place}
+    for name in _NUMBERS:
+        if getattr(rules, name) != getattr(Rules(), name):
+            options[name] = getattr(rules, name)
+    if rules.planned:
+        options["planned"] = [list(stay) for stay in rules.planned]
+    return options
+
+
+def rules_of(options: Mapping[str, Any]) -> Rules | None:
+    """The rules of such values; None if they are none."""
+    place, planned = options.get("place"), planned_of(options.get("planned"))
+    numbers = {name: options[name] for name in _NUMBERS if name in options}
+    if not isinstance(place, str) or ("planned" in options and not planned):
+        return None
+    if not all(type(number) is int for number in numbers.values()):
+        return None
+    try:
+        return Rules(place=place, planned=planned, **numbers)
+    except ValueError:
+        return None
 
 
 def plan_from_actions(
@@ -53,15 +79,7 @@ def noted_actions(plan: Plan, num_moves: int) -> tuple[int, ...] | None:
 
 def noted_rules(plan: Plan) -> Rules | None:
     """The rules of the plan's own game; None if it does not say."""
-    place = plan.notes.get("place")
-    if plan.notes.get("rules") != RULES_VERSION or not isinstance(place, str):
-        return None
-    if place not in PLACE_RULES:
-        return None
-    if "planned" not in plan.notes:
-        return Rules(place=place)
-    planned = planned_of(plan.notes["planned"])
-    return Rules(place=place, planned=planned) if planned else None
+    return rules_of(plan.notes) if plan.notes.get("rules") == RULES_VERSION else None
 
 
 def notes_its_game(plan: Plan) -> bool:

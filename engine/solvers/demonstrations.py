@@ -17,6 +17,7 @@ from engine.solvers.draft import Draft
 from engine.solvers.registry import Budget
 from engine.solvers.xla_msa.solver import xla_like
 
+EVERY_PLACE_RULE = tuple(Rules(place=place) for place in PLACE_RULES)
 ALL_RULES_FROM_S = 200.0
 """Seconds from which a search plays under every place rule; before, it keeps to one."""
 BOUND_SHARE = 0.1
@@ -38,20 +39,20 @@ class Demonstrations:
 
 def demonstrate(
     program: Program,
-    places: Sequence[str] = PLACE_RULES,
+    rules: Sequence[Rules] = EVERY_PLACE_RULE,
     goes_on: Callable[[], bool] = lambda: True,
 ) -> tuple[Demonstrations, ...]:
     """Greedy play, and the re-implemented XLA heuristic replayed as moves.
 
-    Both are played under each of the place rules, as long as it `goes_on`, but under one at least;
-    first comes the rule whose better game is best.
+    Both are played under each of the rules, as long as it `goes_on`, but under one at least; first
+    come the rules whose better game is best.
     """
     plan = xla_like(program, Budget())
     games: list[Demonstrations] = []
-    for place in places:
+    for each in rules:
         if games and not goes_on():
             break
-        games.append(_under(program, Rules(place=place), plan))
+        games.append(_under(program, each, plan))
     return tuple(sorted(games, key=lambda d: -d.rewards[0]))
 
 

@@ -21,6 +21,7 @@ from engine.agent.network import Params, init_params
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.game.jaxgame.encoding import Shape
+from engine.game.moves import Rules
 from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.solvers.demonstrations import demonstrate
@@ -58,7 +59,7 @@ def small_workload(
 
 @functools.cache
 def _shown(name: str) -> tuple[tuple[int, ...], ...]:
-    return demonstrate(library.load_sample(name), places=("long_high",))[0].actions
+    return demonstrate(library.load_sample(name), [Rules()])[0].actions
 
 
 def small_trainer(config: AgentConfig = CONFIG, seed: int = 0) -> Trainer:

@@ -28,7 +28,7 @@ from engine.agent.types import Game
 from engine.agent.workload import Workload, make_workload, points_of, seen
 from engine.errors import ConfigError
 from engine.game.move_list import moves as moves_of
-from engine.game.moves import DROP, NO_COPY
+from engine.game.moves import DROP, NO_COPY, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.hardware.what_if import WhatIf, derive
 from engine.plan.bounds import lower_bound
@@ -53,7 +53,7 @@ def crowded() -> Workload:
     program = whole.program
     wish = WhatIf(fast_bytes=program.hardware.fast_bytes // 4)
     program = derive(program, wish, "crowded")
-    shown = demonstrate(program, places=("long_high",))[0].actions
+    shown = demonstrate(program, [Rules()])[0].actions
     bound = lower_bound(program)
     return make_workload(program, shown, SWEEPING, bound=bound, shape=whole.arena.encoded.shape)
 

@@ -19,10 +19,13 @@ from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, follow, make_workload
 from engine.errors import CheckpointError, SolverError
+from engine.game.moves import MANY_BLOCKS, Rules
 from engine.game.notes import plan_from_actions
 from engine.plan.check import check
 from engine.plan.simulate import simulate
-from tests.agent.small import CONFIG, small_trainer, small_workload
+from engine.program import library
+from engine.solvers.baselines import play_greedily
+from tests.agent.small import CONFIG, PROGRAM, small_trainer, small_workload
 from tests.game.tiny_programs import Buffer, program_of
 
 
@@ -85,6 +88,14 @@ def test_a_program_without_moves_is_refused() -> None:
     useless = program_of([5], [Buffer(4, reads={0: 0}, is_input=True)])
     with pytest.raises(SolverError, match="nothing is decided"):
         make_workload(useless, [()], CONFIG)
+
+
+def test_no_array_is_longer_than_the_rules_allow_or_than_any_use() -> None:
+    rules = Rules(look_back=5, max_blocks=10**6)
+    program = library.load_sample(PROGRAM)
+    game = play_greedily(program, rules)
+    shape = make_workload(program, [game.actions], CONFIG, rules=rules).arena.encoded.shape
+    assert (shape.look_back, shape.num_blocks) == (5, MANY_BLOCKS)
 
 
 def test_following_a_game_shows_what_it_saw() -> None:

@@ -7,12 +7,14 @@ import random
 import pytest
 
 from engine.debugging.ab import SAME, Duel, duel, judged
+from engine.debugging.agent_games import workload_of
 from engine.errors import UsageError
-from engine.game.moves import ACTION_NAMES, DROP
+from engine.game.moves import ACTION_NAMES, DROP, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.plan.simulate import simulate
 from engine.program.library import load_sample
 from engine.program.model import Program
+from tests.agent.small import CONFIG
 from tests.strategies import random_program
 
 
@@ -63,6 +65,11 @@ def test_dropping_everything_is_worse_on_the_tensors_that_are_dropped() -> None:
     both = Duel("first", "second", (bout, bout))
     assert both.kinds[0].change_us == pytest.approx(2 * worst.change_us)
     assert both.kinds[0].tensors == 2 * worst.tensors
+
+
+@pytest.mark.parametrize("rules", [Rules(look_back=3), Rules(place="best_fit", max_blocks=2)])
+def test_the_agent_plays_under_the_rules_that_it_is_given(rules: Rules) -> None:
+    assert workload_of(load_sample("teach-prefetch"), CONFIG, rules).rules == rules
 
 
 def test_nobody_plays_without_programs() -> None:

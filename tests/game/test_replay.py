@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from engine.game.moves import COPY_OTHER, NO_COPY_OTHER, Rules
-from engine.game.notes import noted_rules, notes_of, plan_from_actions
+from engine.game.notes import noted_game, noted_rules, notes_of, plan_from_actions
 from engine.game.reference.game import ReferenceGame
-from engine.game.replay import replay
+from engine.game.replay import best_action, replay
 from engine.plan.io import load_plan
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -59,6 +61,53 @@ def test_a_plan_that_notes_no_places_has_no_rules_of_its_own() -> None:
     notes = notes_of(replay(program, plan))
     for planned in (None, 7, [], [[1, 2]], [[1, 2, "3"]], [[1, 2, True]]):
         assert noted_rules(replace(plan, notes=notes | {"planned": planned})) is None
+
+
+OPTIONS = [
+    Rules(place="best_fit", max_blocks=4),
+    Rules(look_back=3),
+    Rules(max_blocks=5, look_back=0, planned=((0, 0, 1), (3, 2, 7))),
+]
+
+
+@pytest.mark.parametrize("rules", OPTIONS, ids=str)
+def test_a_plan_notes_the_options_of_its_game(rules: Rules) -> None:
+    for seed in range(3):
+        program, chance = random_program(seed, 40), random.Random(seed)
+        game = ReferenceGame(program, rules)
+        while not game.is_over:
+            game.step(chance.choice(game.legal_actions()))
+        plan = game.plan("random", json.loads(json.dumps(notes_of(game))))
+        assert noted_rules(plan) == rules
+        again = noted_game(program, plan)
+        assert again is not None and again.plan("random", plan.notes) == plan
+
+
+def test_a_game_with_strict_sinks_is_noted_as_the_same_one_without() -> None:
+    program = random_program(3, 40)
+    game = ReferenceGame(program, Rules(strict=True))
+    while not game.is_over:
+        game.step(best_action(game))
+    plan = game.plan("strict", notes_of(game))
+    again = noted_game(program, plan)
+    assert again is not None and not again.rules.strict
+    assert again.plan("strict", plan.notes) == plan
+
+
+@pytest.mark.parametrize(
+    "noted",
+    [
+        *({"max_blocks": number} for number in (0, -1, True, 9.0, "9", None)),
+        *({"look_back": number} for number in (-1, False, 9.0, "9", None)),
+    ],
+    ids=str,
+)
+def test_a_plan_that_notes_options_that_there_are_not_has_no_game(noted: dict[str, Any]) -> None:
+    program = random_program(0, 40)
+    game = play_randomly(program, random.Random(0))
+    plan = game.plan("random", notes_of(game) | noted)
+    assert noted_rules(plan) is None
+    assert noted_game(program, plan) is None
 
 
 def test_random_games_of_both_ends_replay_with_them() -> None:

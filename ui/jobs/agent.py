@@ -25,7 +25,7 @@ from engine.debugging.game_curves import curves
 from engine.errors import SolverError
 from engine.game.move_list import moves
 from engine.game.moves import Rules
-from engine.game.notes import noted_actions, noted_rules, notes_of
+from engine.game.notes import noted_actions, noted_rules, notes_of, rules_of
 from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
@@ -73,14 +73,14 @@ def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[st
 def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Play the rest of a game with the agent's search; writes plan and trace, returns facts.
 
-    `order["details"]`: `begun` (the actions before, a digit each), `weights`, `place` and
-    `planned`; without them the planned places of a draft.
+    `order["details"]`: `begun` (the actions before, a digit each), `weights`, and `rules`, as JSON;
+    without them the planned places of a draft.
     """
     keep_compiled()
     details = dict(order["details"])
     progress(None, "gets ready, which takes longer the first time")
     program = load(folder / PROGRAM)
-    rules = _rules_of(details["place"], details["planned"]) if "place" in details else None
+    rules = rules_of(json.loads(details["rules"])) if "rules" in details else None
     config, params = weights_of(folder, details["weights"], order["seed"])
     workload = workload_of(program, config, rules)
     begun = [int(digit) for digit in details["begun"]]
@@ -90,11 +90,6 @@ def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
     trace = _traced(params, workload, played[0], config.search, progress)
     _keep_game(folder, program, workload.rules, trace)
     return {"weights": details["weights"], "begun": len(begun)}
-
-
-def _rules_of(place: str, planned: str) -> Rules:
-    """The rules with a place rule and planned places, a list of JSON."""
-    return Rules(place=place, planned=tuple(tuple(stay) for stay in json.loads(planned)))
 
 
 def trace_again(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 
 from engine.errors import EngineError
+from engine.game.notes import options_of
 from engine.plan.model import Plan
 from ui.jobs.protocol import MUZERO, PLAY, SOLVE, Order
 from ui.jobs.run import Job
@@ -119,8 +120,7 @@ def _order_agent(session: Session, line: Line, begun: tuple[int, ...], name: str
     rules = line.film.game_at(0).rules
     details = (
         ("weights", weights),
-        ("place", rules.place),
-        ("planned", json.dumps(rules.planned)),
+        ("rules", json.dumps(options_of(rules))),
         ("begun", "".join(map(str, begun))),
     )
     basis = practised.identity if practised else ""

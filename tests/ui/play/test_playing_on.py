@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.game.notes import rules_of
 from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.model import Plan
@@ -72,6 +75,8 @@ def test_a_stopped_request_changes_nothing() -> None:
     ask(at, "the agent")
     play_request = here.open.play_request
     assert play_request is not None
+    asked = json.loads(dict(play_request.job.order.details)["rules"])
+    assert rules_of(asked) == line_of(at).film.game_at(0).rules
     next(b for b in at.button if b.key and b.key.startswith("stop_")).click().run()
     at.run()
     assert not at.exception
