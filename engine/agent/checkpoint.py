@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ def save_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
     it, and over them after it.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    _finish_earlier(folder)
     arrays = _packed(checkpoint.params)
     manifest = {
         "kind": KIND,
@@ -65,6 +67,15 @@ def save_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
     (folder / NEXT).unlink(missing_ok=True)
 
 
+def _finish_earlier(folder: Path) -> None:
+    """Put the weights of a save that was killed after its manifest into their place: the next
+    save's are written over them.
+    """
+    if (folder / NEXT).exists():
+        with suppress(OSError, CheckpointError):  # Nothing can be finished.
+            write_bytes(folder / ARRAYS, _named(folder, _manifest(folder).get("arrays_sha256")))
+
+
 def load_checkpoint(folder: Path) -> Checkpoint:
     """Read a checkpoint. Raises CheckpointError if it is damaged or not of this version."""
     manifest = _manifest(folder)
@@ -74,7 +85,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         raise CheckpointError(
             f"{folder / MANIFEST}: settings of another version ({error}); train it again"
         ) from error
-    return Checkpoint(_params(folder, manifest, config), config, manifest.get("training", {}))
+    return Checkpoint(_params(folder, manifest, config), config, manifest["training"])
 
 
 def _packed(params: Params) -> bytes:
@@ -108,6 +119,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
             raise CheckpointError(
                 f"{path}: {name} is {manifest.get(name)!r}, needed is {value}; train it again"
             )
+    if not isinstance(manifest.setdefault("training", {}), dict):
+        raise CheckpointError(f"{path}: training must be an object; copy the checkpoint again")
     return manifest
 
 

@@ -19,6 +19,12 @@ SCRATCH = "scratch"
 """Instead of a checkpoint's folder: fresh weights."""
 MOST_SIMULATIONS = 10_000
 """Each keeps a node of the tree for every game."""
+MOST_GAMES = 10_000
+"""Games in step or remembered, and positions of a batch: all are in memory at once."""
+MOST_UNITS = 4_096
+"""Of a layer; one matrix of so many is as large as a checkpoint may be."""
+MOST_LAYERS = 64
+"""Residual blocks, and steps of the dynamics: each is compiled for itself."""
 _MOST = sys.float_info.max
 
 
@@ -42,9 +48,9 @@ class NetworkConfig:
     """Residual blocks of the representation."""
 
     def __post_init__(self) -> None:
-        """Refuse layers without units; raises ConfigError."""
-        if min(self.width, self.latent) < 1 or self.num_blocks < 0:
-            raise ConfigError(f"{self}: layers need at least 1 unit, and 0 blocks are the least")
+        """Refuse layers without units, and networks too large; raises ConfigError."""
+        _refuse_outside(self, 1, MOST_UNITS, "width", "latent")
+        _refuse_outside(self, 0, MOST_LAYERS, "num_blocks")
 
 
 @dataclass(frozen=True)
@@ -92,9 +98,8 @@ class SelfPlayConfig:
     """First of all every other action along the best game is tried (`engine.agent.sweep`)."""
 
     def __post_init__(self) -> None:
-        """Refuse rounds without games, and what is no share; raises ConfigError."""
-        if self.games < 1:
-            raise ConfigError(f"{self.games} games in a round: the agent needs at least 1")
+        """Refuse rounds without games or of too many, and what is no share; raises ConfigError."""
+        _refuse_outside(self, 1, MOST_GAMES, "games")
         if self.sweeps and self.games < 2:
             raise ConfigError("1 game in a round: a sweep needs at least 2, the game and another")
         _refuse_outside(self, 0, _MOST, "top_temperature")
@@ -119,8 +124,8 @@ class ReplayConfig:
     """By which that share is multiplied after each visit of a program."""
 
     def __post_init__(self) -> None:
-        """Refuse a memory that holds nothing, and what is no share; raises ConfigError."""
-        _refuse_outside(self, 1, _MOST, "capacity", "num_best", "td_steps")
+        """Refuse a memory of nothing or too much, and what is no share; raises ConfigError."""
+        _refuse_outside(self, 1, MOST_GAMES, "capacity", "num_best", "td_steps")
         shares = ("best_share", "demonstration_share", "demonstration_decay")
         _refuse_outside(self, 0, 1, *shares)
 
@@ -146,8 +151,11 @@ class LearnerConfig:
     consistency_weight: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse empty batches, and numbers below zero or without end; raises ConfigError."""
-        _refuse_outside(self, 1, _MOST, "batch_size")
+        """Refuse empty and too large batches, and numbers below zero or without end; raises
+        ConfigError.
+        """
+        _refuse_outside(self, 1, MOST_GAMES, "batch_size")
+        _refuse_outside(self, 0, MOST_LAYERS, "unroll")
         _refuse_outside(self, 0, _MOST, *(f.name for f in fields(self)))
 
 

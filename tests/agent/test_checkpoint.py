@@ -17,9 +17,16 @@ import pytest
 
 from engine.agent import checkpoint as checkpoints
 from engine.agent.arrays import unpack
-from engine.agent.checkpoint import ARRAYS, MANIFEST, Checkpoint, load_checkpoint, save_checkpoint
+from engine.agent.checkpoint import (
+    ARRAYS,
+    MANIFEST,
+    NEXT,
+    Checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
 from engine.agent.config import AgentConfig, changed, from_json, to_json
-from engine.agent.network import init_params
+from engine.agent.network import Params, init_params
 from engine.errors import CheckpointError, ConfigError
 from engine.files import write_bytes
 from engine.solvers.practice import GENERALIST
@@ -56,23 +63,28 @@ def killed(path: Path, data: bytes) -> None:
     raise Killed
 
 
-@pytest.mark.parametrize("is_first", [True, False])
-@pytest.mark.parametrize("done", range(3))
-def test_a_killed_save_leaves_the_earlier_weights_or_the_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_first: bool, done: int
-) -> None:
-    """Killed after so many of its three steps: weights beside the earlier, manifest, weights."""
-    earlier, later = (init_params(jax.random.key(seed), CONFIG.network) for seed in (1, 2))
-    if not is_first:
-        save_checkpoint(Checkpoint(earlier, CONFIG), tmp_path)
+def save_killed(params: Params, folder: Path, done: int) -> None:
+    """A save that is killed after so many of its writes."""
     steps = iter([write_bytes] * done)
 
     def write(path: Path, data: bytes) -> None:
         next(steps, killed)(path, data)
 
-    with monkeypatch.context() as killing, pytest.raises(Killed):
+    with pytest.MonkeyPatch.context() as killing, pytest.raises(Killed):
         killing.setattr(checkpoints, "write_bytes", write)
-        save_checkpoint(Checkpoint(later, CONFIG), tmp_path)
+        save_checkpoint(Checkpoint(params, CONFIG), folder)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("done", range(3))
+def test_a_killed_save_leaves_the_earlier_weights_or_the_new(
+    tmp_path: Path, is_first: bool, done: int
+) -> None:
+    """Killed after so many of its three steps: weights beside the earlier, manifest, weights."""
+    earlier, later = (init_params(jax.random.key(seed), CONFIG.network) for seed in (1, 2))
+    if not is_first:
+        save_checkpoint(Checkpoint(earlier, CONFIG), tmp_path)
+    save_killed(later, tmp_path, done)
     if done < 2 and is_first:
         with pytest.raises(CheckpointError, match=MANIFEST):
             load_checkpoint(tmp_path)
@@ -82,6 +94,27 @@ def test_a_killed_save_leaves_the_earlier_weights_or_the_new(
     save_checkpoint(Checkpoint(later, CONFIG), tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [ARRAYS, MANIFEST]
     jax.tree.map(np.testing.assert_array_equal, load_checkpoint(tmp_path).params, later)
+
+
+@pytest.mark.parametrize("done", range(3))
+def test_a_second_killed_save_leaves_the_weights_that_the_first_one_left(
+    tmp_path: Path, done: int
+) -> None:
+    first, second, third = (init_params(jax.random.key(n), CONFIG.network) for n in (1, 2, 3))
+    save_checkpoint(Checkpoint(first, CONFIG), tmp_path)
+    save_killed(second, tmp_path, 2)
+    save_killed(third, tmp_path, done)
+    jax.tree.map(np.testing.assert_array_equal, load_checkpoint(tmp_path).params, second)
+
+
+def test_a_save_does_not_mind_what_is_no_checkpoint(folder: Path) -> None:
+    """Parts of a checkpoint that cannot be finished any more."""
+    (folder / NEXT).write_bytes(b"half a file")
+    for manifest in (b"half a fi", b"{}", b"[]"):
+        (folder / MANIFEST).write_bytes(manifest)
+        params = init_params(jax.random.key(2), CONFIG.network)
+        save_checkpoint(Checkpoint(params, CONFIG), folder)
+        jax.tree.map(np.testing.assert_array_equal, load_checkpoint(folder).params, params)
 
 
 def test_settings_survive_json() -> None:
@@ -102,20 +135,29 @@ def test_one_setting_is_changed_by_its_name() -> None:
         ("luck.replay", 1, "no setting"),
         ("self_play.games", "many", "self_play.games: expected int, got str"),
         ("replay", 3, "replay: expected object, got int"),
-        ("self_play.games", 0, "at least 1"),
+        ("self_play.games", 0, "games is 0: choose 1 to 10000"),
+        ("self_play.games", 10**5, "games is 100000: choose 1 to 10000"),
+        ("network.width", 0, "width is 0: choose 1 to 4096"),
+        ("network.latent", 10**9, "latent"),
+        ("network.num_blocks", 10**9, "num_blocks is 1000000000: choose 0 to 64"),
+        ("search.num_simulations", 10**9, "choose 1 to 10,000"),
         ("self_play.restart_share", 7, "restart_share is 7.*: choose 0 to 1"),
         ("self_play.search_share", -0.1, "search_share"),
         ("self_play.top_temperature", math.nan, "top_temperature is nan: choose 0 or more"),
         ("search.value_scale", math.inf, "value_scale is inf"),
         ("search.maxvisit_init", -1.0, "maxvisit_init"),
-        ("replay.capacity", 0, "capacity is 0: choose 1 or more"),
+        ("replay.capacity", 0, "capacity is 0: choose 1 to 10000"),
+        ("replay.capacity", 10**9, "capacity"),
         ("replay.num_best", 0, "num_best"),
         ("replay.td_steps", -3, "td_steps"),
+        ("replay.td_steps", 2**70, "td_steps"),
         ("replay.best_share", 1.5, "best_share"),
         ("replay.demonstration_share", math.nan, "demonstration_share"),
         ("replay.demonstration_decay", -1.0, "demonstration_decay"),
-        ("learner.batch_size", 0, "batch_size is 0: choose 1 or more"),
-        ("learner.unroll", -1, "unroll is -1: choose 0 or more"),
+        ("learner.batch_size", 0, "batch_size is 0: choose 1 to 10000"),
+        ("learner.batch_size", 10**9, "batch_size"),
+        ("learner.unroll", -1, "unroll is -1: choose 0 to 64"),
+        ("learner.unroll", 10**9, "unroll"),
         ("learner.learning_rate", math.nan, "learning_rate"),
         ("learner.clip", math.inf, "clip"),
     ],
@@ -132,6 +174,7 @@ def test_settings_that_mean_nothing_are_refused(name: str, value: Any, told: str
         ("search", "model", "crystal ball"),
         ("search", "num_simulations", 0),
         ("network", "width", -1),
+        ("network", "num_blocks", 10**9),
         ("self_play", "games", 0),
         ("replay", "td_steps", "many"),
     ],
@@ -155,6 +198,8 @@ def test_settings_that_mean_nothing_are_refused_by_file(
         ({"observation_size": 1}, "observation_size is 1"),
         ({"config": {"network": {}}}, "settings of another version"),
         ({"arrays_sha256": "0"}, "not the file that the manifest names"),
+        ({"training": [1]}, "training must be an object"),
+        ({"training": None}, "training must be an object"),
     ],
 )
 def test_a_wrong_manifest_says_what_is_wrong(
