@@ -29,6 +29,7 @@ from engine.agent.workload import Workload, follow
 from engine.errors import CheckpointError
 from engine.files import write_bytes
 from engine.game.moves import RULES_VERSION
+from engine.game.notes import options_of
 from engine.game.observation import layout
 from engine.program.io import content_hash
 
@@ -74,15 +75,16 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
 def resume(trainer: Trainer, folder: Path) -> bool:
     """Bring a fresh trainer to where the run stopped; False if there is nothing to resume.
 
-    Raises CheckpointError if the run was made with other settings, programs or an earlier version.
+    Raises CheckpointError if the run was made with other settings or programs, by an earlier
+    version, or if its points are of other bounds.
     """
     if not (folder / STATE).exists():
         return False
     state = _read(folder / STATE)
     if str(state.get("setup")) != _setup(trainer):
         raise CheckpointError(
-            f"{folder}: was made with another seed, other settings, other programs or another"
-            " version; name another folder to start anew"
+            f"{folder}: was made with another seed, other settings, other programs or bounds, or"
+            " by another version; name another folder to start anew"
         )
     try:
         _restore(trainer, folder, state)
@@ -115,6 +117,8 @@ def _setup(trainer: Trainer) -> str:
     body = {
         "seed": trainer.seed,
         "programs": [content_hash(w.program) for w in trainer.workloads],
+        "rules": [options_of(w.rules) for w in trainer.workloads],
+        "yardsticks": [[w.point_s, w.baseline] for w in trainer.workloads],
         "shown": [w.taught or w.demonstrations for w in trainer.workloads],
         "config": to_json(trainer.config),
         "rules_version": RULES_VERSION,

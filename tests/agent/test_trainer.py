@@ -284,6 +284,20 @@ def test_a_run_is_not_resumed_with_other_games_shown_or_under_other_rules(
         resume(small_trainer(), tmp_path)
 
 
+@pytest.mark.parametrize(
+    "change", [{"point_s": 1e-6}, {"baseline": 0.5}, {"rules": Rules(planned=((0, 0, 0),))}]
+)
+def test_a_run_is_not_resumed_where_points_are_others(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    """A bound that is found in limited time may be another one the next time."""
+    save_round(small_trainer(), None, tmp_path)
+    other = small_trainer()
+    other.workloads = [replace(workload, **change) for workload in other.workloads]
+    with pytest.raises(CheckpointError, match="other programs or bounds"):
+        resume(other, tmp_path)
+
+
 def test_what_is_as_good_as_the_best_takes_turns_in_the_focus() -> None:
     workloads = [small_workload() for _ in range(3)]
     trainer = Trainer(workloads, CONFIG, 0, focus=1.0)
