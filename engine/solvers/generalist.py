@@ -26,6 +26,8 @@ from engine.agent.workload import Workload, make_workload
 from engine.errors import ConfigError, UsageError
 from engine.files import write_bytes
 from engine.game.jaxgame.encoding import Shape, common_shape, encode
+from engine.game.moves import Rules
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import replay
 from engine.hardware.what_if import WhatIf, derive, name_of
 from engine.plan.bounds import lower_bound
@@ -139,17 +141,31 @@ def _taught(
 ) -> tuple[int, ...]:
     """The teacher's game, kept in the run's folder: what `local` finds depends on the pace.
 
-    Its plan as moves, or the best game shown where that is better.
+    Its plan as moves, or the best game shown where that is better. Games of other seconds or seeds
+    have other names.
     """
-    path = folder / TEACHER / f"{content_hash(program)}.txt"
-    if not path.exists():
+    asked = f"{course.teacher_seconds}s-{course.seed}"
+    path = folder / TEACHER / f"{content_hash(program)}-{asked}.txt"
+    actions = _kept_game(path, program, shown.rules)
+    if actions is None:
         plan = solve("local", program, Budget(course.teacher_seconds, course.seed))
         game = replay(program, plan, shown.rules)
         is_better = game.total_reward > shown.rewards[0]
-        moves = "".join(map(str, game.actions if is_better else shown.actions[0]))
+        actions = tuple(game.actions) if is_better else shown.actions[0]
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, moves.encode())
-    return tuple(map(int, path.read_text(encoding="ascii")))
+        write_bytes(path, "".join(map(str, actions)).encode())
+    return actions
+
+
+def _kept_game(path: Path, program: Program, rules: Rules) -> tuple[int, ...] | None:
+    """The actions in a file; None if there are none, or not of a whole game by these rules."""
+    game = ReferenceGame(program, rules)
+    try:
+        for digit in path.read_text(encoding="ascii"):
+            game.step(int(digit))
+    except (OSError, ValueError, IndexError):
+        return None
+    return tuple(game.actions) if game.is_over else None
 
 
 def training_workload(

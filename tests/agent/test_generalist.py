@@ -57,8 +57,8 @@ def test_a_checkpoint_tells_the_command_that_makes_it(tmp_path: Path) -> None:
 TAUGHT = replace(COURSE, programs=("teach-fragmentation",), variants=0, teacher_seconds=0.5)
 
 
-def only_workload(folder: Path) -> Workload:
-    course = replace(TAUGHT, rounds=1)
+def only_workload(folder: Path, course: Course = TAUGHT) -> Workload:
+    course = replace(course, rounds=1)
     return train(course, CONFIG, folder / "run", folder / "out", lambda line: None).workloads[0]
 
 
@@ -72,6 +72,30 @@ def test_the_teacher_is_heard_once(tmp_path: Path) -> None:
     assert only_workload(tmp_path).taught == ((DROP,) * workload.num_moves,)
     command = shlex.split(load_checkpoint(tmp_path / "out").training["command"])
     assert parser().parse_args(command[3:]).teacher_seconds == 0.5
+
+
+def kept_games(folder: Path) -> list[Path]:
+    return sorted((folder / "run" / TEACHER).iterdir())
+
+
+def test_a_teacher_with_other_seconds_or_another_seed_is_asked_anew(tmp_path: Path) -> None:
+    workload = only_workload(tmp_path)
+    (first,) = kept_games(tmp_path)
+    first.write_text(str(DROP) * workload.num_moves)
+    for course in (replace(TAUGHT, teacher_seconds=0.6), replace(TAUGHT, seed=9)):
+        (tmp_path / "run" / STATE).unlink()
+        assert set(only_workload(tmp_path, course).taught[0]) != {DROP}
+    assert len(kept_games(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("kept", ["", "2", "2222\n", "9" * 40, "0" * 40, "2" * 4000, "zwei", "²"])
+def test_a_kept_game_that_is_none_is_made_anew(tmp_path: Path, kept: str) -> None:
+    taught = only_workload(tmp_path).taught
+    (path,) = kept_games(tmp_path)
+    path.write_text(kept)
+    (tmp_path / "run" / STATE).unlink()
+    assert only_workload(tmp_path).taught == taught
+    assert path.read_text() == "".join(map(str, taught[0]))
 
 
 def test_a_teacher_that_is_worse_than_the_heuristics_is_not_heard(
