@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from engine.compiler.reading.observation import Observation, stall_cycles
+from engine.compiler.steering.outcome import CompileSession
+from engine.compiler.toolchain.compile import Compiled
+from engine.hardware.presets import find_device
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
 from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Program, Value
 from engine.program.prices import Price, with_prices
+from tests.program.hlo.modules import A_BYTES, imported, module
 
 CLOCK_HZ = 1000.0
 
@@ -56,3 +61,19 @@ def test_an_instruction_hides_copies_for_the_cycles_that_the_compile_states(
     plan = replace(plan, program_hash=content_hash(hiding))
     left = max(0.0, stall - 300.0)
     assert stall_cycles(imported, plan, seen) == pytest.approx(left)  # type: ignore[arg-type]
+
+
+def test_the_total_charges_a_copy_between_the_memories_as_the_observation_does() -> None:
+    """The compiler states no cycles for it."""
+    text = """  a = A parameter(0)
+  b = f32[64,128]{{1,0{space}}} negate(a),
+    backend_config={{"window_config":{{"estimated_cycles":"900"}}}}
+  ROOT c = A copy(b)"""
+    hardware = find_device("tpu-v5e").hardware
+    compiled = Compiled(module(text.format(space=":S(1)")), "", "")
+    answers: Any = SimpleNamespace(full=lambda options: compiled)
+    session = CompileSession(imported(module(text.format(space="")), hardware), answers)
+    outcome = session.full({})
+    moved_s = A_BYTES / hardware.bandwidth
+    assert outcome.cycles == pytest.approx(900 + moved_s * hardware.clock_hz)
+    assert outcome.cycles == pytest.approx(np.sum(outcome.observation.cycles))

@@ -9,7 +9,6 @@ from engine.compiler.steering.outcome import _total_cycles
 from engine.plan.bounds import lower_bound
 from engine.plan.io import plan_from_json
 from engine.plan.simulate import simulate
-from engine.program.counts import Counts
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo_file
 from engine.program.prices import priced_s
@@ -38,7 +37,7 @@ def test_prices_stand_beside_what_the_compiler_states(
     program = import_hlo(slow, fast, "tpu-v5e")
     found = {i.name: i.priced_s for i in program.instructions}
     assert found[instruction] == pytest.approx(seconds)
-    stated = _total_cycles(Flow(parse_hlo_file(fast), name), Counts()) / program.hardware.clock_hz
+    stated = _total_cycles(Flow(parse_hlo_file(fast), name), program) / program.hardware.clock_hz
     plan = plan_from_json(program.provenance["xla_plan"], name)
     timed = simulate(program, plan)
     assert timed.compute_s == pytest.approx(stated + priced_s(program), rel=1e-3)

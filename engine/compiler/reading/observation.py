@@ -14,8 +14,8 @@ from engine.program.hlo.build import Imported, is_between_memories
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import cycles
 from engine.program.hlo.record import Event
-from engine.program.hlo.shape import fast_space, memory_space
-from engine.program.model import Program
+from engine.program.hlo.shape import fast_space, memory_space, size_bytes
+from engine.program.model import Hardware, Program
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,26 @@ def fast_accesses(imported: Imported, flow: Flow, slot: int, event: Event) -> se
     return fast - slow
 
 
+def cycles_of(flow: Flow, event: Event, hardware: Hardware) -> float:
+    """Cycles of one execution of an event of a compile, as the compiler states them.
+
+    For a copy between the two memories it states none, but the bytes have to be moved: what is slow
+    of them takes its time by the bandwidth.
+    """
+    stated = cycles(event.instruction)
+    if stated is not None or not is_between_memories(flow, event):
+        return stated or 0.0
+    touched = [value for _, value, _ in event.reads] + event.writes
+    shapes = [flow.values[value].shape for value in touched]
+    space = fast_space(hardware.fast_name)
+    moved = sum(size_bytes(shape) for shape in shapes if memory_space(shape) != space)
+    return moved / hardware.bandwidth * hardware.clock_hz
+
+
 def observe(imported: Imported, flow: Flow) -> Observation:
     """Read one placement off the flow of another compile of the same program.
 
-    A copy of the program that the compile makes in flight takes no cycles of the schedule. For one
-    that it makes between the two memories it states none, but the bytes have to be moved: what is
-    slow of them takes its time by the bandwidth.
+    A copy of the program that the compile makes in flight takes no cycles of the schedule.
     """
     program = imported.program
     counts = np.full(program.num_slots, np.nan)
@@ -64,15 +78,10 @@ def observe(imported: Imported, flow: Flow) -> Observation:
     matching = Matching(imported, flow)
     for number, slot in matching.slot_of.items():
         event = flow.events[number]
-        stated = cycles(event.instruction)
+        counts[slot] = cycles_of(flow, event, program.hardware)
         fast = fast_accesses(imported, flow, slot, event)
         for index in accesses_at.get(slot, []):
             is_fast[index] = program.accesses[index].value in fast
-        if stated is None and is_between_memories(flow, event):
-            slow = (program.accesses[n] for n in accesses_at.get(slot, []) if not is_fast[n])
-            drawn = sum(access.slow_bytes for access in slow) / _often(program, slot)
-            stated = drawn / program.hardware.bandwidth * program.hardware.clock_hz
-        counts[slot] = 0.0 if stated is None else stated
     for number, slot in matching.copies.items():
         counts[slot] = 0.0
         to_fast = matching.is_in_fast_memory(flow.events[number].writes[0])

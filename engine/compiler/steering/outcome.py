@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.compiler.reading.observation import Observation, observe, stall_cycles
+from engine.compiler.reading.observation import Observation, cycles_of, observe, stall_cycles
 from engine.compiler.reading.own_compile import device_of, own_compile, refuse_other_region
 from engine.compiler.reading.repair import TOLERATED_LOSS, best_reading
 from engine.compiler.reading.xla_plan import read_own_plan
@@ -17,10 +17,9 @@ from engine.compiler.toolchain.memory_log import Refusal
 from engine.compiler.toolchain.results import Answers
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation, simulate
-from engine.program.counts import Counts, given_counts, multiplicities
+from engine.program.counts import given_counts, multiplicities
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
-from engine.program.hlo.module import cycles
 from engine.program.hlo.parse import parse_hlo
 from engine.program.io import content_hash
 from engine.program.model import Program
@@ -33,12 +32,12 @@ class Outcome:
 
     `as_read`: what was fast and when it was copied, whether or not that keeps our rules
     (`CompileSession.valid_plan` does). `predicted`: that, simulated with the program's costs.
-    `cycles`, `stall_cycles`: the compiler's own total, loops multiplied out, and the stalls of its
-    copies under its own cycles; both None after an early stop. `priced_cycles`: what the program's
-    prices come to, for which the compiler states none. `observation`: its cycles per instruction
-    and what was fast. `refused`: alias group -> why the memory pass did not place it, for one use
-    at least. `names`: of all instructions, before the pass (which replaces some copies) and after
-    it.
+    `cycles`, `stall_cycles`: the compiler's own total, loops multiplied out and copies between the
+    memories added, and the stalls of its copies in flight under its own cycles; both None after an
+    early stop. `priced_cycles`: what the program's prices come to, for which the compiler states
+    none. `observation`: its cycles per instruction and what was fast. `refused`: alias group -> why
+    the memory pass did not place it, for one use at least. `names`: of all instructions, before the
+    pass (which replaces some copies) and after it.
     """
 
     as_read: Plan
@@ -103,7 +102,7 @@ class CompileSession:
     def _outcome(self, compiled: Compiled) -> Outcome:
         program = self.program
         flow, observation, read = self._read(compiled)
-        total = _total_cycles(flow, given_counts(program)) if compiled.is_full else None
+        total = _total_cycles(flow, program) if compiled.is_full else None
         plan = read(compiled.buffers)
         is_fast = np.array(plan.is_fast) | observation.is_fast
         as_read = replace(plan, program_hash=content_hash(program), is_fast=tuple(is_fast.tolist()))
@@ -176,6 +175,8 @@ def _refused(imported: Imported, refusals: tuple[Refusal, ...]) -> dict[int, str
     return {group: ", ".join(dict.fromkeys(texts)) for group, texts in reasons.items()}
 
 
-def _total_cycles(flow: Flow, counts: Counts) -> float:
-    times = [*multiplicities(flow.regions, counts), 1.0]
-    return sum(times[e.region] * (cycles(e.instruction) or 0.0) for e in flow.events)
+def _total_cycles(flow: Flow, program: Program) -> float:
+    """Cycles of one run of a compile of the program, each instruction's as `observe` has them."""
+    times = [*multiplicities(flow.regions, given_counts(program)), 1.0]
+    hardware = program.hardware
+    return sum(times[event.region] * cycles_of(flow, event, hardware) for event in flow.events)
