@@ -57,6 +57,24 @@ def test_an_abort_is_an_error_that_names_the_options(
     assert str(error.value) == f"the compiler aborted {told} with the options xla_some_knob=7"
 
 
+def test_what_decides_a_compile_is_in_its_question_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Answers are kept by it: no setting of jax, flag or library of the environment's holds."""
+    for name in ("JAX_OPTIMIZATION_LEVEL", "JAX_ENABLE_REMAT_OPT_PASS", "TPU_LIBRARY_PATH"):
+        monkeypatch.setenv(name, "0")
+    monkeypatch.setenv("XLA_FLAGS", "--xla_x=1")
+    words = ("JAX_", "XLA_", "TPU_LIB")
+    child = child_that(
+        tmp_path,
+        f"found = sorted(n for n in os.environ if n.startswith({words!r}))",
+        "sys.exit('Fatal ' + ' '.join(found))",
+    )
+    monkeypatch.setattr(compiling, "CHILD", child)
+    with pytest.raises(CompilerError, match=r"Fatal JAX_PLATFORMS\)"):
+        compile_full(b"any", V5E)
+
+
 @pytest.mark.parametrize("want", ["std::bad_alloc", "No space left on device", "MemoryError"])
 def test_want_of_memory_or_disk_is_no_answer_of_the_compiler(
     want: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -58,6 +58,9 @@ _LOG_ENVIRONMENT = {
     "TPU_MIN_LOG_LEVEL": "0",
 }
 
+_UNASKED = ("XLA_FLAGS", INIT_ARGS, "TPU_LIBRARY_PATH")
+"""Variables of the user's that would decide a compile, though no answer is told apart by them."""
+
 _PLACEMENT = "after_optimizations.txt"
 _BUFFERS = "after_optimizations-buffer-assignment.txt"
 _LIVE_RANGES = "after_optimizations-live-range.txt"
@@ -215,10 +218,19 @@ def _rejected_flag(folder: Path) -> CompilerError | None:
 
 
 def _child_environment(init_args: str) -> dict[str, str]:
-    """The user's environment, with those flags alone that the target says."""
+    """The user's environment, with those flags alone that the target says.
+
+    Without settings of jax, which reads some into the compile, and without another library than the
+    installed one: answers are kept by what the target says and by the versions.
+    """
     own = {INIT_ARGS: init_args} if init_args else {}
-    given = child_environment(**libtpu.ENVIRONMENT, **_LOG_ENVIRONMENT)
-    return {k: v for k, v in given.items() if k not in ("XLA_FLAGS", INIT_ARGS)} | own
+    given = child_environment(**_LOG_ENVIRONMENT)
+    kept = {
+        name: value
+        for name, value in given.items()
+        if name not in _UNASKED and not name.startswith("JAX_")
+    }
+    return {**kept, **libtpu.ENVIRONMENT, **own}
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
