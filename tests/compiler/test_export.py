@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 
+from engine.compiler.steering.candidates import random_rules, sort_override
 from engine.compiler.steering.export import (
     CROSS_PROGRAM,
     INEFFICIENT_RATIO,
@@ -18,6 +20,7 @@ from engine.compiler.steering.export import (
     PASS_OPTIONS,
     SORT_ORDER,
     aims,
+    both_rules,
     exports,
     instruction_patterns,
     matcher_of,
@@ -173,6 +176,57 @@ def test_flags_can_be_handed_over_in_three_ways(flags: Flags) -> None:
     exec(lines, names)
     assert names["options"] == flags.compiler_options
     assert last == "compiled = jitted.lower(*args).compile(compiler_options=options)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        sort_rules(["fusion.3{1,0}", "copy-a_b"]),
+        both_rules([matcher_of("a")], [matcher_of("b{2}")]),
+        random_rules(0, 0).options[SORT_ORDER],
+        sort_override(7, 0.0, 1.0),
+    ],
+)
+def test_every_kind_of_rule_says_the_same_in_the_environment(program: Program, text: str) -> None:
+    word = Flags.of(program, {SORT_ORDER: text}).environment
+    assert len(word.split()) == 1
+    assert parsed_rules(word.removeprefix(f"--{SORT_ORDER}=")) == parsed_rules(text)
+
+
+def parsed_rules(text: str) -> str:
+    """Rules as protobuf itself reads them, with the fields that ours have."""
+    kinds = {
+        "Filter": {
+            "seed": "uint64",
+            "selection_range_begin": "double",
+            "selection_range_end": "double",
+        },
+        "Index": {"index": "int64*"},
+        "Matcher": {
+            "instruction_name_regex": "string",
+            "tuple_index": "Index",
+            "hlo_random_filter": "Filter",
+        },
+        "Options": {"assign_first": "bool", "assign_last": "bool", "assign_value": "int64"},
+        "Rule": {"hlo_position_matcher": "Matcher", "override_options": "Options"},
+        "Rules": {"overrides": "Rule*"},
+    }
+    one = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="rules.proto", package="rules")
+    for name, fields in kinds.items():
+        message = file.message_type.add(name=name)
+        for number, (field, kind) in enumerate(fields.items(), 1):
+            added = message.field.add(name=field, number=number)
+            added.label = one.LABEL_REPEATED if kind[-1] == "*" else one.LABEL_OPTIONAL
+            kind = kind.rstrip("*")
+            if kind in kinds:
+                added.type, added.type_name = one.TYPE_MESSAGE, f".rules.{kind}"
+            else:
+                added.type = one.Type.Value(f"TYPE_{kind.upper()}")
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    rules = message_factory.GetMessageClass(pool.FindMessageTypeByName("rules.Rules"))
+    return str(text_format.Parse(text, rules()))
 
 
 def test_the_flags_of_the_user_go_along(program: Program) -> None:

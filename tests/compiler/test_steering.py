@@ -14,6 +14,7 @@ from engine.cli import main
 from engine.compiler.capture.importer import roofline
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.reading.repair import LOST
+from engine.compiler.steering.candidates import sort_override
 from engine.compiler.steering.export import SORT_ORDER, exports, instruction_patterns, sort_rules
 from engine.compiler.steering.flags_file import Flags, save_flags
 from engine.compiler.steering.outcome import CompileSession, compile_session, unknown_names
@@ -198,16 +199,18 @@ def test_early_stops_tell_placements_and_reasons_without_cycles(
     )
 
 
-def test_the_environment_steers_like_the_options(
-    session: CompileSession,
-) -> None:
+@pytest.mark.parametrize(
+    "rules", [sort_rules(["fusion.99999{1}", TARGET]), sort_override(4, 0.0, 0.5)]
+)
+def test_the_environment_steers_like_the_options(session: CompileSession, rules: str) -> None:
     from engine.compiler.toolchain import compile as compiling
 
-    options = {SORT_ORDER: sort_rules(["fusion.99999{1}", TARGET])}
+    options = {SORT_ORDER: rules}
     word = Flags("contested", "", "tpu-v5e", options).environment
     target = Target("tpu-v5e", init_args=word)
     found = compiling.compile_early(session.answers.stablehlo, target)
-    assert found.buffers == session.answers.early(STEERED).buffers
+    assert found.buffers == session.answers.early(options).buffers
+    assert found.buffers != session.answers.early({}).buffers
 
 
 @pytest.mark.nightly

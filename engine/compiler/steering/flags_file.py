@@ -5,6 +5,7 @@ It is for people who compile the program elsewhere, so it also says how to hand 
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -34,6 +35,9 @@ TOPOLOGY_NOTE = "topology"
 
 MAX_OPTIONS = 300
 MAX_TEXT = 2**20
+
+_BETWEEN_FIELDS = re.compile(r"(?<=[\w.])\s+(?=\w+\s*[:{])")
+"""Blanks that alone tell the end of a number or word from the next field of a text proto."""
 
 _Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 _Options = Annotated[Mapping[_Text, _Text], msgspec.Meta(max_length=MAX_OPTIONS)]
@@ -102,14 +106,14 @@ class Flags:
         """The options as one text for `LIBTPU_INIT_ARGS`, after what the user has there already.
 
         The TPU's compiler reads that variable; `XLA_FLAGS` would abort on flags of the TPU. It is
-        split at blanks, so text protos go without any.
+        split at blanks, so text protos go without any; a comma ends a field where only a blank did.
         """
         words = [
             word
             for word in _text(self.notes.get(INIT_ARGS_NOTE)).split()
             if word.lstrip("-").partition("=")[0] not in self.compiler_options
         ]
-        words += [f"--{k}={''.join(value.split())}" for k, value in self.compiler_options.items()]
+        words += [f"--{k}={_without_blanks(text)}" for k, text in self.compiler_options.items()]
         return " ".join(words)
 
     @property
@@ -125,6 +129,15 @@ class Flags:
         lines = [f"    {name!r}: {value!r}," for name, value in self.compiler_options.items()]
         options = "\n".join(["options = {", *lines, "}"])
         return f"{options}\ncompiled = jitted.lower(*args).compile(compiler_options=options)"
+
+
+def _without_blanks(text: str) -> str:
+    """A text proto in one word.
+
+    >>> _without_blanks("filter { seed: 6 begin: 0.5 } value: -1")
+    'filter{seed:6,begin:0.5}value:-1'
+    """
+    return "".join(_BETWEEN_FIELDS.sub(",", text).split())
 
 
 def _text(note: object) -> str:
