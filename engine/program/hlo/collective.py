@@ -136,7 +136,24 @@ def _of_mesh(groups: Any) -> tuple[tuple[int, ...], ...]:
         and (not part.size or part.pre_size <= before < part.pre_size * part.size)
     ]
     others = [place for place in range(len(sizes)) if place not in wanted]
-    return _by_axes(sizes, [*others, *wanted], math.prod(sizes[place] for place in wanted))
+    per_group = math.prod(sizes[place] for place in wanted)
+    return _named(groups.mesh, _by_axes(sizes, [*others, *wanted], per_group))
+
+
+def _named(mesh: Any, groups: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """Groups of places in a mesh as groups of devices: 0, 1, … unless the mesh has its own order.
+
+    None where that cannot be.
+    """
+    devices = [int(device) for device in mesh.device_ids]
+    if mesh.device_order.reshape_dims:
+        order = mesh.device_order
+        devices = [d for (d,) in _by_axes(order.reshape_dims, order.transpose_perm, 1)]
+    elif not devices:
+        return groups
+    if len(devices) != sum(map(len, groups)):
+        return ()
+    return tuple(tuple(devices[place] for place in group) for group in groups)
 
 
 def _by_axes(

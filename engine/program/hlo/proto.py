@@ -81,7 +81,12 @@ _SCHEMA: dict[str, dict[str, tuple[int, str]]] = {
     },
     "DeviceList": {"replica_groups": (1, "ReplicaGroup*"), "iota": (2, "IotaGroups")},
     "MeshAxis": {"name": (1, "string"), "size": (2, "int64")},
-    "Mesh": {"axes": (1, "MeshAxis*")},
+    "DeviceOrder": {"reshape_dims": (1, "int64*"), "transpose_perm": (2, "int64*")},
+    "Mesh": {
+        "axes": (1, "MeshAxis*"),
+        "device_ids": (2, "int64*"),
+        "device_order": (3, "DeviceOrder"),
+    },
     "SubAxis": {"pre_size": (1, "int64"), "size": (2, "int64")},
     "AxisRef": {"mesh_axis_index": (1, "int64"), "sub_axis": (2, "SubAxis")},
     "MeshGroups": {"mesh": (1, "Mesh"), "axes": (2, "AxisRef*")},

@@ -74,6 +74,25 @@ def test_groups_are_read_in_every_form(groups: str) -> None:
     assert collective(line, SUM) == (Collective(ALL_REDUCE, A_BYTES, COLUMNS), 4)
 
 
+@pytest.mark.parametrize(
+    ("groups", "devices"),
+    [
+        ("mesh['x'=4,'y'=2], device_ids=([2,4]T(1,0)) {'x'}", ((0, 1, 2, 3), (4, 5, 6, 7))),
+        ("mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'y'}", ((0, 2, 4, 6), (1, 3, 5, 7))),
+        ("mesh['x'=2,'y'=2], device_ids=(0,2,1,3) {'x'}", ((0, 1), (2, 3))),
+        ("mesh['x'=2,'y'=2], device_ids=(3,0,2,1) {'y'}", ((3, 0), (2, 1))),
+    ],
+)
+def test_a_mesh_may_have_its_devices_in_an_order_of_its_own(
+    groups: str, devices: tuple[tuple[int, ...], ...]
+) -> None:
+    line = f"  ROOT c = A all-reduce(b), replica_groups={groups}, to_apply=%sum, channel_id=1"
+    line += ", use_global_device_ids=true"
+    found, count = collective(line, SUM)
+    assert found.groups == devices
+    assert count == 1 + max(map(max, devices))
+
+
 @pytest.mark.parametrize("groups", ["[4,0]<=[4]", "[3,3]<=[4]"])
 def test_impossible_groups_are_none(groups: str) -> None:
     line = f"  ROOT c = A all-reduce(b), replica_groups={groups}, to_apply=%sum, channel_id=1"
