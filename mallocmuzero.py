@@ -230,19 +230,22 @@ def recounted(program: Program, counts: Counts) -> Program:
     return _recounted(program, counts)
 
 
-def profiled(program: Program, profile: str | PathLike[str]) -> Program:
+def profiled(program: Program, profile: str | PathLike[str], name: str = "") -> Program:
     """The program with measured times for what the compiler does not estimate.
 
     `profile`: a trace of XProf (`*.trace.json.gz`), what its page HLO Op Stats exports, or a CSV
     with the columns `instruction` and `time_us` (or `time_s`, `time_ms`, `time_ns`), the time of
-    one execution. Schedule and XLA's plan stay. Raises ProgramFormatError for another file,
-    UsageError where it measures nothing that the compiler leaves out.
+    one execution. `name`: which program of a file of several, like `jit_step(1618)`, where more
+    than one fits. Schedule and XLA's plan stay. Raises ProgramFormatError for another file,
+    UsageError where it measures nothing that the compiler leaves out, or does not tell which
+    program is meant.
 
     >>> profiled(load("teach-prefetch"), "README.md")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     engine.errors.ProgramFormatError: README.md: no profile: its first line must name ...
     """
-    return _profiled(program, read_profile(Path(profile)))
+    found = read_profile(Path(profile))
+    return _profiled(program, found.only(name) if name else found)
 
 
 def export_program(jitted: Any, *args: Any, path: str | PathLike[str], **kwargs: Any) -> None:

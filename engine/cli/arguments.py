@@ -16,6 +16,7 @@ from engine.plan.model import Plan
 from engine.program import library
 from engine.program.counts import DEFAULT_TRIP_COUNT, Counts, read_counts
 from engine.program.model import Program
+from engine.program.profile import Profile, read_profile
 from engine.workflows.capturing import COMPILES_CACHE
 
 Run = Callable[[argparse.Namespace], int]
@@ -105,15 +106,32 @@ def counts_of(options: argparse.Namespace) -> Counts:
     return read_counts(options.trip_count, options.branch)
 
 
-PROFILE_HELP = (
-    "measured times of what the compiler does not estimate: a trace of XProf (*.trace.json.gz), its"
-    " HLO Op Stats, or a CSV of instruction,time_us"
-)
-
-
-def add_profile(parser: argparse.ArgumentParser) -> None:
+def add_profile(parser: argparse.ArgumentParser, is_required: bool = False) -> None:
     """Measured times for what the compiler states no cycles for."""
-    parser.add_argument("--profile", type=Path, metavar="FILE", help=PROFILE_HELP)
+    parser.add_argument(
+        "--profile",
+        type=Path,
+        metavar="FILE",
+        required=is_required,
+        help="measured times of what the compiler does not estimate: a trace of XProf"
+        " (*.trace.json.gz), its HLO Op Stats, or a CSV of instruction,time_us",
+    )
+    parser.add_argument(
+        "--profile-program",
+        type=filled,
+        metavar="NAME",
+        help="which program of that file, where several fit",
+    )
+
+
+def profile_of(options: argparse.Namespace) -> Profile | None:
+    """The profile that a command was given. Raises UsageError for a program of none."""
+    if options.profile is None:
+        if options.profile_program is not None:
+            raise UsageError("--profile-program is one of a --profile FILE; give both")
+        return None
+    profile = read_profile(options.profile)
+    return profile if options.profile_program is None else profile.only(options.profile_program)
 
 
 def add_raw(parser: argparse.ArgumentParser) -> None:

@@ -15,6 +15,7 @@ from engine.cli.arguments import (
     add_raw,
     counts_of,
     filled,
+    profile_of,
     refuse_given,
 )
 from engine.cli.output import note, show, show_program, with_profile
@@ -23,7 +24,6 @@ from engine.files import read_bytes
 from engine.program import library
 from engine.program.io import save
 from engine.program.model import Program
-from engine.program.profile import read_profile
 from engine.workflows.capturing import COMPILES, SECONDS, SOLVERS, capturing
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ _OF_ONE = (
     "train",
     "stablehlo",
     "profile",
+    "profile_program",
 )
 """Options that only count for one program."""
 
@@ -137,8 +138,7 @@ def run(options: argparse.Namespace) -> int:
             "capture: name a MODEL or a --stablehlo FILE, and an output with -o,"
             " or use --all, --held-out, --large or --real"
         )
-    if options.profile is not None:
-        read_profile(options.profile)  # refused before anything is compiled
+    profile = profile_of(options)  # refused before anything is compiled
     try:
         program = _captured(options, how, _target(options))
     except OutOfMemoryError as error:
@@ -146,8 +146,8 @@ def run(options: argparse.Namespace) -> int:
             note(line)
         raise
     save(program, options.output)  # a profile that does not fit loses no capture
-    if options.profile is not None:
-        program = with_profile(program, options.profile)
+    if profile is not None:
+        program = with_profile(program, profile)
         save(program, options.output)
     show_program(options, program)
     return 0

@@ -14,6 +14,7 @@ from engine.cli.arguments import (
     add_profile,
     counts_of,
     filled,
+    profile_of,
     refuse_given,
 )
 from engine.cli.output import show_program, with_profile
@@ -33,6 +34,7 @@ _OF_DUMPS = (
     "trip_count",
     "branch",
     "profile",
+    "profile_program",
 )
 
 
@@ -104,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _finish(options: argparse.Namespace, program: Program) -> int:
-    program = with_profile(program, options.profile)
+    program = with_profile(program, profile_of(options))
     save(program, options.output)
     show_program(options, program)
     return 0

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Any
 
 from engine.files import json_text, spelt_out
@@ -14,7 +13,7 @@ from engine.hardware.unestimated_share import unestimated_remark, unestimated_sh
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
-from engine.program.profile import profile_remark, profiled, read_profile
+from engine.program.profile import Profile, profile_remark, profiled
 from engine.program.provenance import (
     fit_remark,
     import_remarks,
@@ -138,14 +137,13 @@ def show_program(options: argparse.Namespace, program: Program) -> None:
     warn(program)
 
 
-def with_profile(program: Program, path: Path | None) -> Program:
-    """The program with the measured prices in a file, and what they are said on stderr.
+def with_profile(program: Program, profile: Profile | None) -> Program:
+    """The program with measured prices, and what they are said on stderr.
 
-    Without a file the program as it is.
+    Without a profile the program as it is.
     """
-    if path is None:
+    if profile is None:
         return program
-    profile = read_profile(path)
     measured = profiled(program, profile)
     note(profile_remark(program, profile))
     return measured

@@ -42,6 +42,8 @@ _DEVICE = "/device:TPU"
 MAX_SECONDS = 1e6
 """No instruction takes longer."""
 
+_MAX_LISTED = 8
+
 _Times = defaultdict[str, defaultdict[str, list[float]]]
 """Program -> instruction -> seconds of each execution."""
 
@@ -50,24 +52,58 @@ _Times = defaultdict[str, defaultdict[str, list[float]]]
 class Profile:
     """Seconds of one execution, by the name of the instruction.
 
-    `programs`: a mapping for each program in the file; instructions of two may have one name.
+    `programs`: a mapping for each program in the file, by its name there; instructions of two may
+    have one name. One function that was compiled for two shapes is two programs, like
+    `jit_step(11)` and `jit_step(12)`.
     """
 
     name: str
-    programs: tuple[Mapping[str, float], ...]
+    programs: Mapping[str, Mapping[str, float]]
 
     def of(self, program: Program) -> Mapping[str, float]:
-        """The times of the program that has most names in common with this one."""
+        """The times of the program that has most names in common with this one.
+
+        Raises UsageError where several have as many.
+        """
         names = {instruction.name for instruction in program.instructions}
-        return max(self.programs, key=lambda times: len(names & times.keys()))
+        common = {one: len(names & times.keys()) for one, times in self.programs.items()}
+        most = max(common.values())
+        fitting = [one for one, count in common.items() if count == most]
+        if most and len(fitting) > 1:
+            raise UsageError(
+                f"{self.name}: {len(fitting)} programs there have {most} instructions of"
+                f" {program.name}: {_listed(fitting)}; say which with --profile-program"
+            )
+        return self.programs[fitting[0]]
+
+    def only(self, name: str) -> Profile:
+        """The profile of the program of that name; `jit_step` is enough if one alone is called so.
+
+        Raises UsageError where there is none, or several are.
+        """
+        bare = [one for one in self.programs if one.partition("(")[0] == name]
+        fitting = [name] if name in self.programs else bare
+        if len(fitting) != 1:
+            found = _listed(fitting or list(self.programs))
+            raise UsageError(
+                f"{self.name}: {len(fitting) or 'no'} programs there are called {name!r}:"
+                f" --profile-program must name one of {found}"
+            )
+        return replace(self, programs={fitting[0]: self.programs[fitting[0]]})
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names[:_MAX_LISTED]) + ", …" * (
+        len(names) > _MAX_LISTED
+    )
 
 
 def read_profile(path: Path) -> Profile:
     """The profile in a (gzipped) trace or CSV. Raises ProgramFormatError."""
     data = read_bytes(path)
     if data.lstrip()[:1] in (b"{", b"["):
-        return Profile(path.name, tuple(_of_trace(data, str(path))))
-    return Profile(path.name, tuple(_of_table(data, str(path))))
+        return Profile(path.name, _of_trace(data, str(path)))
+    return Profile(path.name, _of_table(data, str(path)))
 
 
 def profiled(program: Program, profile: Profile) -> Program:
@@ -151,7 +187,7 @@ def _measured(program: Program, slot: int, times: Mapping[str, float]) -> float 
     return (started or 0.0) + (done or 0.0)
 
 
-def _of_table(data: bytes, where: str) -> list[Mapping[str, float]]:
+def _of_table(data: bytes, where: str) -> dict[str, Mapping[str, float]]:
     try:
         rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"))))
     except (UnicodeDecodeError, csv.Error) as error:
@@ -181,15 +217,15 @@ def _of_table(data: bytes, where: str) -> list[Mapping[str, float]]:
     return _means(seconds)
 
 
-def _means(seconds: _Times) -> list[Mapping[str, float]]:
+def _means(seconds: _Times) -> dict[str, Mapping[str, float]]:
     """The mean times of the instructions of each program."""
-    return [
-        {name: math.fsum(times) / len(times) for name, times in by_name.items()}
-        for by_name in seconds.values()
-    ]
+    return {
+        program: {name: math.fsum(times) / len(times) for name, times in by_name.items()}
+        for program, by_name in seconds.items()
+    }
 
 
-def _of_trace(data: bytes, where: str) -> list[Mapping[str, float]]:
+def _of_trace(data: bytes, where: str) -> dict[str, Mapping[str, float]]:
     try:
         body = json_of(data)
         events = body["traceEvents"] if isinstance(body, dict) else body
@@ -204,7 +240,7 @@ def _of_trace(data: bytes, where: str) -> list[Mapping[str, float]]:
     return found
 
 
-def _by_program(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, float]]:
+def _by_program(events: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, float]]:
     """The mean times of the instructions of each program in a trace."""
     devices = {
         event["pid"]
@@ -243,8 +279,8 @@ def _microseconds(event: Mapping[str, Any]) -> float:
 
 
 def _running(spans: Sequence[tuple[float, float, str]], start: float) -> str:
-    """The program that runs at a time, without the number of its run; empty if none is known."""
+    """The program that runs at a time, like `jit_step(1618)`; empty if none is known."""
     last = bisect_right(spans, (start, math.inf, "")) - 1
     if last < 0 or spans[last][1] < start:
         return ""
-    return spans[last][2].partition("(")[0]
+    return spans[last][2]

@@ -148,6 +148,23 @@ def test_a_profile_takes_the_place_of_the_model(
     assert "none for which the compiler states no cycles" in capsys.readouterr().err
 
 
+def test_the_program_of_a_profile_can_be_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imported(tmp_path, cycles=1500)
+    output, profile = str(tmp_path / "p.json"), tmp_path / "times.csv"
+    profile.write_text("Program id,instruction,time_us\n11,s,9\n12,s,4\n")
+    dump = ["import", "--slow", str(tmp_path / "sorted.hlo"), "--hardware", "tpu-v5e"]
+    dump += ["-o", output]
+    assert main([*dump, "--profile", str(profile)]) == 2
+    assert "'11', '12'; say which with --profile-program" in capsys.readouterr().err
+    assert main([*dump, "--profile", str(profile), "--profile-program", "12"]) == 0
+    assert priced_s(load(Path(output))) == pytest.approx(4e-6)
+    capsys.readouterr()
+    assert main([*dump, "--profile-program", "12"]) == 2
+    assert "one of a --profile FILE; give both" in capsys.readouterr().err
+
+
 def test_what_if_keeps_who_priced_what(tmp_path: Path) -> None:
     program = imported(tmp_path, cycles=1500)
     other = derive(program, WhatIf(hardware="tpu-v5p"), "other")

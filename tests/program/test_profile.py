@@ -56,10 +56,10 @@ def written(folder: Path, text: str, name: str = "times.csv") -> Path:
 def test_a_table_is_averaged_in_its_unit(tmp_path: Path) -> None:
     text = "\ufeffinstruction,time_us,note\n%a,3,x\na,5,\n\nb.1,0.5,y\n"
     found = read_profile(written(tmp_path, text))
-    assert found == Profile("times.csv", ({"a": pytest.approx(4 * US), "b.1": 0.5 * US},))
+    assert found == Profile("times.csv", {"": {"a": pytest.approx(4 * US), "b.1": 0.5 * US}})
     for unit, seconds in (("time_s", 2.0), ("time_ms", 2e-3), ("time_ns", 2e-9)):
-        (times,) = read_profile(written(tmp_path, f"{unit},instruction\n2,a\n")).programs
-        assert times == {"a": pytest.approx(seconds)}
+        found = read_profile(written(tmp_path, f"{unit},instruction\n2,a\n"))
+        assert found.programs == {"": {"a": pytest.approx(seconds)}}
 
 
 def test_the_table_of_xprof_is_read_by_program(tmp_path: Path) -> None:
@@ -70,10 +70,10 @@ def test_the_table_of_xprof_is_read_by_program(tmp_path: Path) -> None:
 11,"custom, fused",fusion.1,2,6,3
 """
     found = read_profile(written(tmp_path, text))
-    assert found.programs == (
-        {"sort.3": pytest.approx(4 * US), "fusion.1": pytest.approx(3 * US)},
-        {"sort.3": pytest.approx(90 * US)},
-    )
+    assert found.programs == {
+        "11": {"sort.3": pytest.approx(4 * US), "fusion.1": pytest.approx(3 * US)},
+        "12": {"sort.3": pytest.approx(90 * US)},
+    }
 
 
 @pytest.mark.parametrize(
@@ -124,10 +124,12 @@ def test_a_trace_is_read_by_program_over_all_devices(tmp_path: Path) -> None:
         named("thread_name", 1, "Async XLA Ops", 3),
         event(1, 1, "jit_step(11)", 100.0, 50.0),
         event(1, 1, "jit_eval(12)", 200.0, 50.0),
+        event(1, 1, "jit_step(13)", 300.0, 50.0),
         event(2, 1, "jit_step(11)", 100.0, 50.0),
         event(1, 2, "sort.3", 110.0, 4.0, device_duration_ps="4500000"),
         event(2, 2, "%sort.3 = f32[8] sort(%a)", 110.0, 5.5),
         event(1, 2, "sort.3", 210.0, 90.0),
+        event(1, 2, "sort.3", 310.0, 8.0),
         event(9, 2, "sort.3", 110.0, 1000.0),
         event(1, 3, "sort.3", 110.0, 1000.0),
         {"ph": "C", "pid": 1, "name": "counter"},
@@ -136,14 +138,19 @@ def test_a_trace_is_read_by_program_over_all_devices(tmp_path: Path) -> None:
     path = tmp_path / "host.trace.json.gz"
     path.write_bytes(gzip.compress(json.dumps({"traceEvents": events}).encode()))
     found = read_profile(path)
-    assert found.programs == ({"sort.3": pytest.approx(5 * US)}, {"sort.3": pytest.approx(90 * US)})
+    assert found.programs == {
+        "jit_step(11)": {"sort.3": pytest.approx(5 * US)},
+        "jit_eval(12)": {"sort.3": pytest.approx(90 * US)},
+        "jit_step(13)": {"sort.3": pytest.approx(8 * US)},
+    }
     bare = [e for e in events if not (isinstance(e, dict) and e.get("tid") == 1)]
     path.write_bytes(json.dumps(bare).encode())
-    assert read_profile(path).programs == ({"sort.3": pytest.approx((4.5 + 5.5 + 90) / 3 * US)},)
+    mean = (4.5 + 5.5 + 90 + 8) / 4 * US
+    assert read_profile(path).programs == {"": {"sort.3": pytest.approx(mean)}}
 
 
 def of(times: Mapping[str, float]) -> Profile:
-    return Profile("times.csv", (times,))
+    return Profile("times.csv", {"": times})
 
 
 def test_measured_times_take_the_place_of_the_models(program: Program) -> None:
@@ -156,7 +163,7 @@ def test_measured_times_take_the_place_of_the_models(program: Program) -> None:
     assert price_sources(made) == {name: PROFILE}
     assert profile_name(made) == "times.csv"
     assert made.provenance["xla_plan"] == {"program_hash": content_hash(made)}
-    again = profiled(made, Profile("b.csv", ({name: 9 * US},)))
+    again = profiled(made, Profile("b.csv", {"": {name: 9 * US}}))
     assert priced_s(again) == pytest.approx(9 * US)
     assert profile_name(again) == "b.csv"
 
@@ -168,8 +175,30 @@ def test_a_program_without_prices_gets_them_too(program: Program) -> None:
 
 def test_the_program_with_most_names_in_common_is_meant(program: Program) -> None:
     first, second = (program.instructions[n].name for n in (0, 1))
-    profile = Profile("t", ({first: 1 * US}, {first: 2 * US, second: 1 * US}, {"x": 3 * US}))
+    both = {first: 2 * US, second: 1 * US}
+    profile = Profile("t", {"f": {first: 1 * US}, "g": both, "h": {"x": 3 * US}})
     assert priced_s(profiled(program, profile)) == pytest.approx(2 * US)
+
+
+def test_which_of_several_programs_is_meant_is_asked_for_where_as_much_fits(
+    program: Program,
+) -> None:
+    """One function that was compiled for two shapes."""
+    name = program.instructions[0].name
+    programs = {"jit_f(1)": {name: US}, "jit_f(2)": {name: 9 * US}, "jit_g(3)": {"x": 1.0}}
+    profile = Profile("t.json", programs)
+    with pytest.raises(UsageError) as error:
+        profiled(program, profile)
+    assert str(error.value) == (
+        f"t.json: 2 programs there have 1 instructions of {program.name}: 'jit_f(1)', 'jit_f(2)';"
+        " say which with --profile-program"
+    )
+    assert priced_s(profiled(program, profile.only("jit_f(2)"))) == pytest.approx(9 * US)
+    assert profile.only("jit_g").programs == {"jit_g(3)": {"x": 1.0}}
+    with pytest.raises(UsageError, match=r"2 programs .* one of 'jit_f\(1\)', 'jit_f\(2\)'$"):
+        profile.only("jit_f")
+    with pytest.raises(UsageError, match=r"no programs .* one of 'jit_f\(1\)', .*'jit_g\(3\)'$"):
+        profile.only("jit_h")
 
 
 def test_a_profile_of_nothing_that_has_a_price_is_refused(program: Program) -> None:
