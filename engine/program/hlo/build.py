@@ -220,8 +220,9 @@ class _Builder:
     def _price(self, number: int, slot: int, accesses: list[Access]) -> None:
         """Note the price of a slot without cycles that moves anything.
 
-        Work of another thread takes no time of the schedule, but for transfers to the host. Copies
-        between HBM and the fast memory have none: what they move is counted where it is observed.
+        Work of another thread takes no time of the schedule, but for transfers to the host and over
+        the links, which others wait for. Copies between HBM and the fast memory have none: what
+        they move is counted where it is observed.
         """
         event = self.flow.events[number]
         moved = sum(access.slow_bytes for access in accesses)
@@ -231,7 +232,7 @@ class _Builder:
             return
         demand = demand_of(self.work, event, spaces_of(self.flow, event), moved)
         is_elsewhere = event.flight is not None and event.flight.is_elsewhere
-        if not is_elsewhere or demand.host_bytes:
+        if not is_elsewhere or demand.host_bytes or demand.collective is not None:
             self.prices[slot] = self.pricing(demand)
 
     def _costs(self, number: int, slow_bytes: list[int]) -> Costs:

@@ -26,6 +26,7 @@ _KINDS = {
     "send": PERMUTE,
 }
 _SLICES = ("slice", "dynamic-slice")
+_WRAPPERS = ("async-start", "call")
 
 MAX_DEVICES = 1 << 16
 """Groups of more devices than any pod has are not read."""
@@ -48,10 +49,14 @@ class Collective:
 def collective_in(scope: Scope, computation: int, ins: Any) -> Collective | None:
     """The collective that an instruction is, starts, or has in its fusion; None without one.
 
-    An all-reduce of which a fusion keeps one device's share is a reduce-scatter.
+    An all-reduce of which a fusion keeps one device's share is a reduce-scatter. What another
+    thread is to do is the root of a computation of its own.
     """
     if ins.opcode == "fusion":
         return _fused(scope, ins.called_computation_ids[0])
+    if ins.opcode in _WRAPPERS:
+        inner = ins.called_computation_ids[0]
+        return collective_in(scope, inner, scope.root(inner))
     kind = _KINDS.get(ins.opcode.removesuffix("-start"))
     if kind is None or ins.is_host_transfer:
         return None

@@ -482,6 +482,27 @@ def test_other_threads_run_beside_the_schedule() -> None:
     assert value(made, "s{1}").may_be_fast, "by a copy, once it is there"
 
 
+def test_a_slice_on_another_thread_draws_what_it_takes() -> None:
+    made = program(
+        module(
+            """  table = f32[6400,128] parameter(0)
+  x = A parameter(1)
+  i = s32[] constant(0)
+  s = ((f32[6400,128], s32[], s32[]), A, s32[]) async-start(table, i, i),
+    async_execution_thread="sparsecore", calls=%slice
+  y = A multiply(x, x)
+  d = A async-done(s)
+  ROOT o = A add(y, d)""",
+            """%slice
+  t = f32[6400,128] parameter(0)
+  j = s32[] parameter(1)
+  k = s32[] parameter(2)
+  ROOT q = A dynamic-slice(t, j, k), dynamic_slice_sizes={64,128}""",
+        ).replace("\n}\n", '\n}, execution_thread="sparsecore"\n', 1)
+    )
+    assert reads(made, "s")["table"] == writes(made, "s")["s{1}"] == A_BYTES
+
+
 def test_what_is_done_in_another_iteration_stays_slow() -> None:
     made = program(
         module(

@@ -20,7 +20,7 @@ from engine.program.hlo.collective import (
 )
 from engine.program.hlo.demand import Demand
 from engine.program.hlo.module import Scope
-from engine.program.prices import Price
+from engine.program.prices import LINKS, Price, with_prices
 from tests.program.hlo.modules import A_BYTES, HARDWARE, decoded, module
 
 CYCLES = ', backend_config={"window_config":{"estimated_cycles":"1500"}}'
@@ -147,6 +147,39 @@ def test_an_all_reduce_of_which_a_fusion_keeps_a_slice_is_a_reduce_scatter() -> 
   ROOT s = f32[32,128] slice(r), slice={[0:32], [0:128]}"""
     line = "  ROOT c = f32[32,128] fusion(b), kind=kCustom, calls=%scatter"
     assert collective(line, SUM, inside)[0] == Collective(REDUCE_SCATTER, A_BYTES, ((0, 1),))
+
+
+GATHERED = f"""  a = A parameter(0)
+  b = A tanh(a){CYCLES}
+  s = ((A), f32[128,128], s32[]) async-start(b), ON_THREAD calls=%gather
+  y = A multiply(b, b){CYCLES}
+  d = f32[128,128] async-done(s)
+  t = f32[128,128] negate(d){CYCLES}
+  ROOT o = (A, f32[128,128]) tuple(y, t)"""
+GATHER = """%gather
+  p = A parameter(0)
+  ROOT g = f32[128,128] all-gather(p), replica_groups={{0,1}}, dimensions={0}"""
+
+
+@pytest.mark.parametrize("thread", ["", "sparsecore"])
+def test_a_collective_hides_behind_what_runs_beside_it_on_any_thread(thread: str) -> None:
+    asked: list[Demand] = []
+
+    def pricing(demand: Demand) -> Price:
+        asked.append(demand)
+        return Price(5e-6, over=LINKS)
+
+    said = f'execution_thread="{thread}"'
+    text = module(GATHERED.replace("ON_THREAD", f"async_{said}," if thread else ""), GATHER)
+    if thread:
+        text = text.replace("\n}\n", f"\n}}, {said}\n", 1)
+    imported = build_program(decoded(text), "test", HARDWARE, "test", pricing=pricing)
+    assert [demand.collective for demand in asked] == [
+        Collective(ALL_GATHER, 2 * A_BYTES, ((0, 1),))
+    ]
+    program = with_prices(imported.program, imported.prices)
+    left = {ins.name: ins.priced_s for ins in program.instructions if ins.priced_s}
+    assert left == {"s": pytest.approx(5e-6 - imported.program.least_s[2])}
 
 
 def kernel(config: str) -> Demand:
