@@ -13,6 +13,7 @@ from typing import Any
 
 from engine.errors import ProgramFormatError
 from engine.program.counts import COUNTS, Counts, with_counts
+from engine.program.hlo.collective import collective_in
 from engine.program.hlo.costs import Work, prior_savings
 from engine.program.hlo.demand import Demand, demand_of
 from engine.program.hlo.flow import IMPOSSIBLE, Flow
@@ -157,14 +158,16 @@ class _Builder:
         )
 
     def _is_kept(self, number: int) -> bool:
-        """Scalar bookkeeping without a cost makes no slot."""
+        """Scalar bookkeeping without a cost makes no slot; a collective has one, however small."""
         event = self.flow.events[number]
         if event.kind != COMPUTE:
             return False
         touched = [v for _, v, _ in event.reads] + event.writes
-        if any(not is_scalar(self.flow.values[v].shape) for v in touched):
+        is_of_arrays = any(not is_scalar(self.flow.values[v].shape) for v in touched)
+        if is_of_arrays or self.cycles[number]:
             return True
-        return bool(self.cycles[number])
+        found = collective_in(self.flow.scope, event.computation, event.instruction)
+        return bool(touched) and found is not None
 
     def _regions(self, kept: list[int]) -> tuple[list[Region], dict[int, int]]:
         """Regions in slots; those left empty vanish and hand their slots to their parent."""

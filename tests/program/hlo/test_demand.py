@@ -245,6 +245,18 @@ def test_what_the_compiler_estimates_or_moves_nothing_has_no_price() -> None:
     assert demands(empty + line.replace("add(b, b)", "add(b, x)")) == {}
 
 
+def test_a_collective_on_a_scalar_has_a_price_too() -> None:
+    """As of a loss or the norm of a gradient; other work on scalars is no instruction of ours."""
+    lines = f"""  z = f32[] parameter(1)
+  n = f32[] negate(z)
+  r = f32[] all-reduce(n), replica_groups={{{{0,1}}}}, to_apply=%sum
+  q.1 = A broadcast(r), dimensions={{}}
+  ROOT c = A add(b, q.1){CYCLES}"""
+    found = demands(lines, SUM)
+    assert list(found) == ["r", "q.1"]
+    assert found["r"].collective == Collective(ALL_REDUCE, 4, ((0, 1),))
+
+
 def test_products_and_other_operations_are_told_apart() -> None:
     inside = """%mixed
   p = A parameter(0)
