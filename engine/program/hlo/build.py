@@ -228,15 +228,28 @@ class _Builder:
         they move is counted where it is observed.
         """
         event = self.flow.events[number]
-        moved = sum(access.slow_bytes for access in accesses)
-        if self.pricing is None or self.cycles[number] is not None or not moved:
+        if self.pricing is None or self.cycles[number] is not None:
             return
         if is_between_memories(self.flow, event):
             return
-        demand = demand_of(self.work, event, spaces_of(self.flow, event), moved)
+        moved = self._moved(event, accesses)
+        if not any(moved.values()):
+            return
+        demand = demand_of(self.work, event, moved)
         is_elsewhere = event.flight is not None and event.flight.is_elsewhere
         if not is_elsewhere or demand.host_bytes or demand.collective is not None:
             self.prices[slot] = self.pricing(demand)
+
+    def _moved(self, event: Event, accesses: list[Access]) -> dict[int, int]:
+        """Bytes that one execution reads and writes in each memory."""
+        flow = self.flow
+        read = {self.value_of[flow.origin(value)]: space for _, value, space in event.reads}
+        written = {self.value_of[v]: memory_space(flow.values[v].shape) for v in event.writes}
+        moved: dict[int, int] = {}
+        for access in accesses:
+            space = (written if access.is_write else read)[access.value]
+            moved[space] = moved.get(space, 0) + access.slow_bytes
+        return moved
 
     def _costs(self, number: int, slow_bytes: list[int]) -> Costs:
         """Costs of one execution; without cycles at least one cycle's time."""

@@ -6,7 +6,7 @@ The facts by which `engine.hardware.pricing` prices it: operations, bytes, links
 from __future__ import annotations
 
 import math
-from collections.abc import Container
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,12 +41,13 @@ class Demand:
     is_stated: bool = False
 
 
-def demand_of(work: Work, event: Event, spaces: Container[int], moved_bytes: int) -> Demand:
-    """The demand of an event that reads and writes `moved_bytes` in the memories `spaces`."""
-    ins = event.instruction
-    if HOST_SPACE in spaces:
-        # Read on one side and written on the other.
-        return Demand(0.0, 0.0, moved_bytes / 2, host_bytes=moved_bytes / 2)
+def demand_of(work: Work, event: Event, moved: Mapping[int, int]) -> Demand:
+    """The demand of an event that reads and writes `moved` bytes, by memory space."""
+    ins, moved_bytes = event.instruction, sum(moved.values())
+    if HOST_SPACE in moved:
+        # What crosses is read in one memory and written, or used, on the other side of the link.
+        on_chip = moved_bytes - moved[HOST_SPACE]
+        return Demand(0.0, 0.0, on_chip, host_bytes=min(on_chip, moved[HOST_SPACE]))
     if ins.is_host_transfer or ins.opcode in _OF_HOST:
         return Demand(0.0, 0.0, moved_bytes, host_bytes=moved_bytes)
     stated = _stated(ins)

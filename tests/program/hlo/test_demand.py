@@ -235,6 +235,32 @@ def test_a_copy_to_the_host_goes_over_its_link() -> None:
     assert demands(lines)["c"] == Demand(0.0, 0.0, A_BYTES, host_bytes=A_BYTES)
 
 
+def test_only_what_crosses_it_counts_for_the_link_to_the_host() -> None:
+    """Not what the host makes of its own memory, there."""
+    host = "f32[64,128]{1,0:S(5)}"
+    lines = f"""  h = {host} parameter(1)
+  k = f32[8,128] parameter(2)
+  s = (({host}), {host}, s32[]) async-start(h), async_execution_thread="host", calls=%own
+  d = {host} async-done(s)
+  c = {host} copy(d)
+  t = (({host}, f32[8,128]), {host}, s32[]) async-start(c, k), async_execution_thread="host",
+    calls=%both
+  e = {host} async-done(t)
+  f = {host} copy(b)
+  ROOT r = ({host}, {host}) tuple(e, f)"""
+    own = f"%own\n  p = {host} parameter(0)\n  ROOT n = {host} negate(p)"
+    both = (
+        f"%both\n  p = {host} parameter(0)\n  q = f32[8,128] parameter(1)\n"
+        f'  ROOT x = {host} custom-call(p, q), custom_call_target="x"'
+    )
+    rows = 8 * 128 * 4
+    assert demands(lines, own, both) == {
+        "c": Demand(0.0, 0.0, 0.0),
+        "t": Demand(0.0, 0.0, rows, host_bytes=rows),
+        "f": Demand(0.0, 0.0, A_BYTES, host_bytes=A_BYTES),
+    }
+
+
 def test_what_the_compiler_estimates_or_moves_nothing_has_no_price() -> None:
     line = f"  ROOT c = A add(b, b){CYCLES}"
     assert demands(line) == {}
