@@ -412,7 +412,8 @@ class _Search:
         """As many whole compiles, and at least as many early stops, of options chosen by chance.
 
         Random program options in place of the search, as they come; then pass options and random
-        rules, chosen by our simulator, in the user's program.
+        rules, chosen by our simulator, in the user's program. These also get the compiles for which
+        there are no more program options to draw.
         """
         self.note("baseline: random options and rules alone")
         search = self.program_search
@@ -426,11 +427,13 @@ class _Search:
             now + PROGRAM_SHARE * (deadline - now),
             self.note,
         )
+        num_spent = drawn.num_compiles
         if drawn.ran_out:
-            self._cut("baseline's program options", drawn.num_compiles, num_program_options)
+            self._cut("baseline's program options", num_spent, num_program_options)
+            num_spent = num_program_options
         chance = Tuning(
             self.own.session,
-            self.num_compiles + len(self.captured) - num_program_options,
+            self.num_compiles + len(self.captured) - num_spent,
             deadline,
             self.seed,
             self.plan_fn,

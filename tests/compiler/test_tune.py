@@ -779,7 +779,8 @@ def test_what_options_and_what_placement_gain_is_told_apart(
     assert tuned.random_improvement == pytest.approx(30 / 1010)
     assert tuned.tried_program_options == option_search.tried
     assert tuned.compiles <= 12
-    assert tuned.random_compiles <= tuned.compiles + 1
+    # Of six compiles for program options there is one to draw; rules get the other five.
+    assert tuned.random_compiles == tuned.compiles
     assert all(len(session.asked) > 1 for session in option_search.under.values())
     options = dict(tuned.flags.compiler_options)
     assert options["xla_x"] == "1"
