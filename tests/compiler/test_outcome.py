@@ -15,10 +15,11 @@ from engine.compiler.toolchain.compile import Compiled
 from engine.hardware.presets import find_device
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
+from engine.program.hlo.build import build_program
 from engine.program.io import content_hash
 from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Program, Value
 from engine.program.prices import Price, with_prices
-from tests.program.hlo.modules import A_BYTES, imported, module
+from tests.program.hlo.modules import A_BYTES, decoded, imported, module
 
 CLOCK_HZ = 1000.0
 
@@ -77,3 +78,15 @@ def test_the_total_charges_a_copy_between_the_memories_as_the_observation_does()
     moved_s = A_BYTES / hardware.bandwidth
     assert outcome.cycles == pytest.approx(900 + moved_s * hardware.clock_hz)
     assert outcome.cycles == pytest.approx(np.sum(outcome.observation.cycles))
+
+
+def test_a_compile_without_cycles_takes_its_prices() -> None:
+    """Of kernels alone."""
+    text = module('  a = A parameter(0)\n  ROOT k = A custom-call(a), custom_call_target="x"')
+    hardware = find_device("tpu-v5e").hardware
+    made = build_program(decoded(text), "k", hardware, "k", pricing=lambda _: Price(3e-6))
+    answers: Any = SimpleNamespace(full=lambda options: Compiled(text, "", ""))
+    session = CompileSession(made, answers).with_costs(with_prices(made.program, made.prices))
+    found = session.full({})
+    assert (found.cycles, found.stall_cycles) == (0.0, 0.0)
+    assert found.total_cycles == pytest.approx(3e-6 * hardware.clock_hz)

@@ -106,6 +106,7 @@ class CompileSession:
         plan = read(compiled.buffers)
         is_fast = np.array(plan.is_fast) | observation.is_fast
         as_read = replace(plan, program_hash=content_hash(program), is_fast=tuple(is_fast.tolist()))
+        stalls = stall_cycles(self.imported, as_read, observation) if compiled.is_full else None
         return Outcome(
             as_read=as_read,
             predicted=simulate(program, as_read),
@@ -113,7 +114,7 @@ class CompileSession:
             refused=_refused(self.imported, compiled.refusals),
             names=instruction_names(flow) | instruction_names(self.imported.flow),
             cycles=total,
-            stall_cycles=stall_cycles(self.imported, as_read, observation) if total else None,
+            stall_cycles=stalls,
             seconds=compiled.seconds,
             priced_cycles=priced_s(program) * program.hardware.clock_hz,
         )

@@ -132,7 +132,8 @@ class _Builder:
         kept = [n for n in range(len(self.flow.events)) if self._is_kept(n)]
         if not kept:
             raise ProgramFormatError(f"{self.flow.where}: the module has no instructions to place")
-        if self.roofline is None and all(c is None for c in self.cycles):
+        has_cycles = any(c is not None for c in self.cycles)
+        if not has_cycles and self.roofline is None and self.pricing is None:
             raise ProgramFormatError(
                 f"{self.flow.where}: the dump states no cycles; name a hardware preset"
             )

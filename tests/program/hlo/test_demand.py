@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from engine.errors import ProgramFormatError
 from engine.program.hlo.build import build_program
 from engine.program.hlo.collective import (
     ALL_GATHER,
@@ -203,6 +204,15 @@ def test_a_kernel_says_what_it_does() -> None:
 def test_a_kernel_that_says_nothing_counts_by_its_arrays(stated: str) -> None:
     config = f', backend_config={{"custom_call_config":{{"cost_estimate":{stated or "null"}}}}}'
     assert kernel(config) == Demand(0.0, 64 * 128, 2 * A_BYTES)
+
+
+def test_a_program_of_kernels_alone_has_their_prices() -> None:
+    text = module('  a = A parameter(0)\n  ROOT k = A custom-call(a), custom_call_target="x"')
+    made = build_program(decoded(text), "test", HARDWARE, "test", pricing=lambda _: Price(3e-6))
+    program = with_prices(made.program, made.prices)
+    assert program.all_slow_s == program.all_fast_s == 3e-6
+    with pytest.raises(ProgramFormatError, match="states no cycles"):
+        build_program(decoded(text), "test", HARDWARE, "test")
 
 
 def test_a_sort_passes_the_stages_of_a_network() -> None:
