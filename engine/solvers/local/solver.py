@@ -15,13 +15,16 @@ from engine.plan.simulate import simulate
 from engine.program.model import Program
 from engine.solvers.local.compiled import Code, interpreted
 from engine.solvers.local.machine import code_at_hand
-from engine.solvers.local.search import Run, compile_all
+from engine.solvers.local.search import Run, Schedule, compile_all
 from engine.solvers.local.warming import Warming
 from engine.solvers.registry import SOLVERS, Budget
 from engine.solvers.rounded import roundings
 
 SEEDS = 1_000_003
 """Between the seeds of two searches one after another."""
+HEATS = (1.0, 10.0, 100.0)
+"""How much hotter than the first the searches after it begin, in turn: where a few large groups
+decide, a change costs much before it pays."""
 
 BEGINNING_SHARE = 0.4
 """Most of the time that the beginnings may take."""
@@ -183,7 +186,8 @@ class _Search:
     def _anew(self, best: Run, number: int) -> Run:
         """A run with another seed: from nothing, every third from the best beginning."""
         seed = self._budget.seed + SEEDS * number
-        run = Run(self._program, seed, code=self._code)
+        schedule = Schedule().heated(HEATS[number % len(HEATS)])
+        run = Run(self._program, seed, schedule, code=self._code)
         if number % 3 == 0:
             run.begin_from(best)
         return run
