@@ -29,7 +29,7 @@ from engine.agent.sweep import LEAST, Sweep, play_deviations, play_prefixes, ste
 from engine.agent.types import Game
 from engine.agent.workload import Workload, continued, follow, positions_in, seen, split
 
-_PLAY, _LEARN = range(2)
+_PLAY, _LEARN, _WARM_UP = range(3)
 EQUAL = 0.1
 """Points within which two workloads of a program are equally promising."""
 
@@ -121,7 +121,7 @@ class Trainer:
     def warm_up(self, go_on: Go = _always) -> None:
         """Learn from the demonstrations alone."""
         if any(w.replay.count("demonstrations") for w in self.workloads):
-            self._learn(self.config.learner.warm_up_steps, 1.0, go_on)
+            self._learn(self.config.learner.warm_up_steps, 1.0, go_on, _WARM_UP)
 
     def compile_play(self) -> None:
         """Have what plays the first round compiled, which is kept; nothing is remembered."""
@@ -319,10 +319,12 @@ class Trainer:
             return games
         return [continued(*pair, start) for pair in zip(parents, games, strict=True)]
 
-    def _learn(self, steps: int, demonstration_share: float, go_on: Go) -> dict[str, float]:
+    def _learn(
+        self, steps: int, demonstration_share: float, go_on: Go, purpose: int = _LEARN
+    ) -> dict[str, float]:
         """Steps on a batch each, of a program drawn by chance; the losses of the last one."""
         config, losses = self.config, None
-        rng = np.random.default_rng([self.seed, _LEARN, self.rounds])
+        rng = np.random.default_rng([self.seed, purpose, self.rounds])
         known = [
             w for w in self.workloads if w.replay.count("own") or w.replay.count("demonstrations")
         ]

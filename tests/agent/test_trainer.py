@@ -15,8 +15,10 @@ from engine.agent import self_play
 from engine.agent.arrays import pack, unpack
 from engine.agent.config import POLICY_ONLY, SearchConfig
 from engine.agent.network import Params
+from engine.agent.replay_buffer import ReplayBuffer
 from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
 from engine.agent.trainer import Trainer
+from engine.agent.types import Batch
 from engine.agent.workload import Workload, follow, make_workload
 from engine.errors import CheckpointError, SolverError
 from engine.game.moves import MANY_BLOCKS, Rules
@@ -132,6 +134,24 @@ def test_rounds_inside_the_best_game_begin_like_it() -> None:
         begun[report.start] = report.greedy
     assert set(begun) == {0, 32}
     assert begun[32] is None
+
+
+def test_the_warm_up_and_every_round_learn_from_chances_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chances: list[int] = []
+
+    def sample(memory: ReplayBuffer, rng: np.random.Generator, *given: Any) -> Batch:
+        chances.append(rng.bit_generator.state["state"]["state"])
+        return drawn(memory, rng, *given)
+
+    drawn = ReplayBuffer.sample
+    monkeypatch.setattr(ReplayBuffer, "sample", sample)
+    trainer = small_trainer()
+    trainer.warm_up()
+    for _ in range(2):
+        trainer.play_round()
+    assert len(set(chances)) == len(chances) == 6
 
 
 def test_an_early_end_leaves_no_half_played_games() -> None:
