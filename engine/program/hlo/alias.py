@@ -1,7 +1,7 @@
 """Which values share one place: in-place results, and pairs unless both are alive together.
 
-In place are dynamic-update-slice, scatter, ragged exchanges, and fusions that end in one (of
-`HloDataflowAnalysis::GetInPlaceInputOutputPairs`). XLA inserts copies before it schedules, so that
+In place are dynamic-update-slice, scatter, exchanges and permutations into a given array, and
+fusions that end in one (of `HloDataflowAnalysis::GetInPlaceInputOutputPairs`). XLA inserts copies before it schedules, so that
 pairs which must share never interfere. A module from elsewhere need not be so kind: there a pair is
 only joined if nothing reads what the other overwrites. Time is counted in points, three per event:
 its start, its reads, its writes.
@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.program.hlo.collective import PERMUTE, has_destination
 from engine.program.hlo.module import Scope
-from engine.program.hlo.shape import is_array, size_bytes
+from engine.program.hlo.shape import is_array, leaves, size_bytes
 
 MAX_NESTING = 30
 """Fusions in fusions; the compiler nests two or three."""
@@ -23,19 +24,20 @@ MAX_NESTING = 30
 
 @dataclass(frozen=True, slots=True)
 class InPlace:
-    """Result `index` (a tuple index, or `()`) updates `operand`, of which it writes `written`."""
+    """Result `index` (a tuple index, or `()`) updates `part` of `operand`: `written` bytes."""
 
     index: tuple[int, ...]
     operand: int
     written: int
+    part: tuple[int, ...] = ()
 
 
 def in_place_results(scope: Scope, computation: int, ins: Any, depth: int = 0) -> list[InPlace]:
     """Every result of `ins` (of `computation`) that must share an operand's place."""
     if ins.opcode == "dynamic-update-slice":
         return [InPlace((), 0, _size(scope.operand(computation, ins, 1)))]
-    if ins.opcode == "ragged-all-to-all":
-        return [InPlace((), 1, _size(scope.operand(computation, ins, 0)))]
+    if ins.opcode in ("ragged-all-to-all", PERMUTE):
+        return list(_sent(scope, computation, ins))
     if ins.opcode == "scatter":
         return list(_scattered(scope, computation, ins))
     if ins.opcode != "fusion" or depth > MAX_NESTING:
@@ -55,6 +57,13 @@ def _fused(scope: Scope, inner: int, depth: int) -> list[InPlace]:
         results = [((n,), scope.operand(inner, root, n)) for n in range(len(root.operand_ids))]
     updates = [(index, _updated(scope, inner, result, depth)) for index, result in results]
     return [InPlace(index, u.operand, u.written) for index, u in updates if u is not None]
+
+
+def _sent(scope: Scope, computation: int, ins: Any) -> Iterator[InPlace]:
+    """What is sent is written into the second operand, where that is a place for it."""
+    if has_destination(scope, computation, ins):
+        for index, leaf in leaves(scope.operand(computation, ins, 0).shape):
+            yield InPlace(index, 1, size_bytes(leaf), index)
 
 
 def _scattered(scope: Scope, computation: int, ins: Any) -> Iterator[InPlace]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.program.hlo.collective import has_destination
 from engine.program.hlo.module import Scope
 from engine.program.hlo.record import (
     COMPUTE,
@@ -108,8 +109,7 @@ def _communicate(
         return [operands, record.result(event, ins.name, ins.shape.tuple_shapes[0], (0,)), flight]
     if ins.opcode in ("all-gather-start", "collective-permute-start"):
         result = record.result(event, ins.name, ins.shape.tuple_shapes[1], (1,))
-        if ins.opcode == "collective-permute-start" and len(operands) == 4:
-            # Its second operand is the array that it writes into.
+        if has_destination(record.scope, computation, ins):
             _share(record, operands[1], result)
         return [operands, result, flight]
     result = record.result(event, ins.name, ins.shape)

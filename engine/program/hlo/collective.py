@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from engine.program.hlo.module import Scope
-from engine.program.hlo.shape import is_scalar, leaves, size_bytes
+from engine.program.hlo.shape import is_tuple, leaves, size_bytes
 
 ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER = "all-gather", "all-reduce", "reduce-scatter"
 ALL_TO_ALL, PERMUTE, BROADCAST = "all-to-all", "collective-permute", "collective-broadcast"
@@ -61,22 +61,24 @@ def collective_in(scope: Scope, computation: int, ins: Any) -> Collective | None
     if kind is None or ins.is_host_transfer:
         return None
     operands = [scope.operand(computation, ins, n).shape for n in range(len(ins.operand_ids))]
-    if _has_destination(ins, operands):
+    if has_destination(scope, computation, ins):
         operands = operands[:1]
     shapes = operands if kind != ALL_GATHER else [_result(ins)]
     payload = sum(size_bytes(leaf) for shape in shapes for _, leaf in leaves(shape))
     return Collective(kind, payload, _groups(ins))
 
 
-def _has_destination(ins: Any, operands: Sequence[Any]) -> bool:
+def has_destination(scope: Scope, computation: int, ins: Any) -> bool:
     """Whether all operands but the first say where it goes in another array: they are not sent.
 
-    A permutation has these as scalars; several arrays are several that are sent together.
+    The second one is that array, whose place the result takes. Of a permutation several arrays may
+    be such, each a tuple's; where several are sent together the result alone is a tuple.
     """
     if ins.opcode.removesuffix("-start") != PERMUTE:
         return bool(ins.opcode == "ragged-all-to-all")
-    places = [leaf for shape in operands[2:] for _, leaf in leaves(shape)]
-    return len(operands) == 4 and all(is_scalar(leaf) for leaf in places)
+    if len(ins.operand_ids) != 4:
+        return False
+    return is_tuple(_result(ins)) == is_tuple(scope.operand(computation, ins, 1).shape)
 
 
 def devices_in(module: Any) -> int:
@@ -101,7 +103,7 @@ def _fused(scope: Scope, computation: int) -> Collective | None:
 
 
 def _result(ins: Any) -> Any:
-    """The shape of what is gathered: a start gives its operands beside it."""
+    """The shape of its result: a start gives its operands beside it."""
     return ins.shape.tuple_shapes[1] if ins.opcode.endswith("-start") else ins.shape
 
 

@@ -109,7 +109,7 @@ class Walker:
             source = at(operands[alias.operand_index], alias.operand_shape_index)
             self.record.pair(source, at(tree, alias.output_shape_index))
         for update in in_place_results(self.scope, computation, ins):
-            source, target = operands[update.operand], at(tree, update.index)
+            source, target = at(operands[update.operand], update.part), at(tree, update.index)
             if self.record.pair(source, target):
                 self.record.updates[target] = (source, update.written)
         return tree

@@ -25,6 +25,49 @@ def test_an_update_in_place_writes_only_its_slice() -> None:
     assert reads(made, "d") == {"b": 0, "u": ROW, "i": 4, "z": 4}
 
 
+PLACED = """  a = A parameter(0)
+  b = A tanh(a)
+  c = A negate(b)
+  z = s32[] constant(0)
+  i = (s32[], s32[]) tuple(z, z)
+"""
+
+
+def test_a_permutation_into_a_given_array_is_in_its_place() -> None:
+    one = "  d = A collective-permute(b, c, i, i), source_target_pairs={{0,1}}, slice_sizes={{64,128}}"
+    made = program(module(PLACED + one + "\n  ROOT e = A cosine(d)"))
+    assert shared(made) == {frozenset({"c", "d"})}
+    assert (reads(made, "d")["b"], reads(made, "d")["c"]) == (A_BYTES, 0)
+    two = """  f = A cosine(b)
+  s = (A, A) tuple(a, b)
+  t = (A, A) tuple(c, f)
+  j = ((s32[], s32[]), (s32[], s32[])) tuple(i, i)
+  d = (A, A) collective-permute(s, t, j, j), source_target_pairs={{0,1}},
+    slice_sizes={{64,128},{64,128}}
+  g = A get-tuple-element(d), index=0
+  ROOT e = A cosine(g)"""
+    made = program(module(PLACED + two))
+    assert shared(made) == {frozenset({"c", "d{0}"}), frozenset({"f", "d{1}"})}
+
+
+@pytest.mark.parametrize("shape", ["A", "f32[]"])
+def test_arrays_that_are_sent_together_are_in_no_place_of_one_another(shape: str) -> None:
+    """Also four of them, as many as a permutation into a given array has operands."""
+    lines = f"""  a = {shape} parameter(0)
+  b = {shape} tanh(a)
+  c = {shape} negate(b)
+  e = {shape} exponential(c)
+  f = {shape} cosine(e)
+"""
+    four = f"({shape}, {shape}, {shape}, {shape})"
+    sent = "(b, c, e, f), source_target_pairs={{0,1}}"
+    started = f"  s = ({four}, {four}) collective-permute-start{sent}\n"
+    started += f"  d = {four} collective-permute-done(s)\n"
+    for way in (started, f"  d = {four} collective-permute{sent}\n"):
+        taken = f"  g = {shape} get-tuple-element(d), index=0\n  ROOT h = {shape} negate(g)"
+        assert shared(program(module(lines + way + taken))) == set()
+
+
 def test_an_operand_that_is_read_again_is_not_overwritten() -> None:
     made = program(module(UPDATE + "  ROOT e = A add(d, b)"))
     assert shared(made) == set()
