@@ -9,7 +9,7 @@ at least. Works that share a link hide behind different parts of that time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,17 +48,23 @@ def priced_s(program: Program) -> float:
     return sum(instruction.priced_s for instruction in program.instructions)
 
 
-def with_prices(program: Program, prices: Mapping[int, Price], profile: str = "") -> Program:
+def with_prices(
+    program: Program,
+    prices: Mapping[int, Price],
+    profile: str = "",
+    taken_s: Sequence[float] | None = None,
+) -> Program:
     """The program with the prices of these slots, in place of what they had.
 
     Its provenance says who priced what; `profile`: the file that measured prices are from. A price
-    of nothing leaves its instruction unpriced.
+    of nothing leaves its instruction unpriced. `taken_s`: seconds of one run that the instructions
+    take without prices, behind which works in flight hide; None: what they take at least.
     """
     seconds = {
         time: price.seconds * program.multiplicity(program.instructions[time].level)
         for time, price in prices.items()
     }
-    awaited = _awaited_s(program, prices, seconds)
+    awaited = _awaited_s(program, prices, seconds, taken_s)
     instructions = list(program.instructions)
     sources = price_sources(program)
     for time, price in prices.items():
@@ -109,7 +115,10 @@ def is_measured(program: Program) -> bool:
 
 
 def _awaited_s(
-    program: Program, prices: Mapping[int, Price], seconds: Mapping[int, float]
+    program: Program,
+    prices: Mapping[int, Price],
+    seconds: Mapping[int, float],
+    taken_s: Sequence[float] | None,
 ) -> dict[int, float]:
     """What is left of works in flight when they are awaited, by slot; other slots are missing.
 
@@ -120,10 +129,12 @@ def _awaited_s(
         price = prices.get(access.time)
         if access.in_flight and price is not None and price.source != PROFILE:
             ends[access.time] = max(access.end, ends.get(access.time, 0))
-    free = {LINKS: list(program.least_s), HOST: list(program.least_s), CHIP: []}
+    whole_s = program.least_s if taken_s is None else taken_s
+    free = {LINKS: list(whole_s), HOST: list(whole_s), CHIP: []}
     starts = {access.time for access in program.accesses if access.in_flight}
     for time, price in prices.items():
-        old_s = program.least_s[time] - program.instructions[time].priced_s
+        least_s = program.least_s[time] - program.instructions[time].priced_s
+        old_s = least_s if taken_s is None else taken_s[time]
         # Behind a kernel a transfer is hidden as behind what the compiler estimates.
         lasts_s = 0.0 if time in starts else max(0.0, old_s) + seconds[time]
         for over, left_s in free.items():

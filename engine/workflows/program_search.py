@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from engine.compiler.capture.capture import Capturing, Source, captured_by
 from engine.compiler.capture.importer import roofline
 from engine.compiler.reading.observation import Observation
@@ -48,9 +50,9 @@ class Tried:
     """A program option as compiled whole.
 
     `total`: cycles, stalls and prices of its own default placement, as a share of what the user's
-    default takes with costs and prices of the same kind, times the user's `default_total`.
-    `session`: of the program that it makes, with costs by operations and bytes alone. `beside`: the
-    user's own program with such costs; None: only with its own.
+    default takes by prices of the same kind, times the user's `default_total`. `session`: of the
+    program that it makes, with costs by operations and bytes alone. `beside`: the user's own
+    program with such costs; None: only with its own.
     """
 
     option: ProgramOption
@@ -161,8 +163,8 @@ def _pair(better: Sequence[Tried]) -> ProgramOption | None:
 class _Judge:
     """Compiles options whole and holds each against the user's default.
 
-    What the compiler states no cycles for is priced, and a price in flight is what the costs of the
-    other instructions do not hide of it. So the default is priced by the same kind of costs.
+    What the compiler states no cycles for is priced, and work in flight costs what the others do
+    not hide of it: in both programs by the cycles of their own default compiles.
     """
 
     answers: Answers
@@ -195,7 +197,8 @@ def session_under(answers: Answers, options: Mapping[str, str]) -> CompileSessio
     does not have.
     """
     own = answers.under(options)
-    slow = own.early(SLOW_OPTIONS)
+    # A whole compile states cycles, which another program here may not have.
+    slow = own.stopped(SLOW_OPTIONS)
     target = own.target
     device = device_of(slow, target.hardware, target.scoped_bytes)
     rough = build_program(
@@ -213,26 +216,50 @@ def session_under(answers: Answers, options: Mapping[str, str]) -> CompileSessio
 
 
 def _priced(session: CompileSession, compiled: Outcome) -> CompileSession:
-    """The session with prices of what its default compile states no cycles for."""
-    stated = compiled.observation.cycles
+    """The session with prices of what its default compile states no cycles for.
+
+    What is in flight hides behind the cycles of that compile.
+    """
+    program, stated = session.program, np.nan_to_num(compiled.observation.cycles)
     # Copies state 0 where the compile made them asynchronous: they are no price of that program's.
     prices = {
         time: price
         for time, price in session.imported.prices.items()
-        if stated[time] == 0 and session.program.instructions[time].opcode != "copy"
+        if stated[time] == 0 and program.instructions[time].opcode != "copy"
     }
     if not prices:
         return session
     instructions = tuple(
         replace(instruction, fast_s=0.0) if time in prices else instruction
-        for time, instruction in enumerate(session.program.instructions)
+        for time, instruction in enumerate(program.instructions)
     )
     accesses = tuple(
         replace(access, saving_s=0.0) if access.time in prices else access
-        for access in session.program.accesses
+        for access in program.accesses
     )
-    unpriced = replace(session.program, instructions=instructions, accesses=accesses)
-    return session.with_costs(with_prices(unpriced, prices))
+    unpriced = replace(program, instructions=instructions, accesses=accesses)
+    taken_s = [
+        float(cycles) * program.multiplicity(instruction.level) / program.hardware.clock_hz
+        for cycles, instruction in zip(stated, program.instructions, strict=True)
+    ]
+    return session.with_costs(with_prices(unpriced, prices, taken_s=taken_s))
+
+
+def priced_like(session: CompileSession, other: CompileSession) -> CompileSession:
+    """The session with the prices that instructions of the same names have in `other`."""
+    priced_s = {i.name: i.priced_s for i in other.program.instructions}
+    instructions = tuple(
+        replace(
+            instruction,
+            fast_s=max(0.0, instruction.fast_s - instruction.priced_s) + new_s,
+            priced_s=new_s,
+        )
+        for instruction in session.program.instructions
+        for new_s in [priced_s.get(instruction.name, instruction.priced_s)]
+    )
+    if instructions == session.program.instructions:
+        return session
+    return session.with_costs(replace(session.program, instructions=instructions))
 
 
 def program_under(

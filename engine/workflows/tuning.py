@@ -42,6 +42,7 @@ from engine.workflows.capturing import SOLVERS, answers_folder, capturing, solve
 from engine.workflows.program_search import (
     ProgramSearch,
     Tried,
+    priced_like,
     program_under,
     random_program_options,
     search_program_options,
@@ -191,8 +192,9 @@ def _refuse_bad_limits(compiles: int, seconds: float, seed: int) -> None:
 class _Variant:
     """One program in which placement is tuned: the user's, or what a program option makes of it.
 
-    `default_total`: cycles and stalls of its own default placement. `earlier`: what its costs were
-    fitted to. `beside`: the user's own program with prices of the same kind; None: as captured.
+    `default_total`: cycles, stalls and prices of its own default placement, on the scale of the
+    user's own program. `earlier`: what its costs were fitted to. `beside`: the user's own program
+    with prices of the same kind; None: as captured.
     """
 
     session: CompileSession
@@ -327,13 +329,11 @@ class _Search:
             self.note(f"{one.option.title}: {error}")
             return None
         self.num_captures += CAPTURE_COMPILES
-        variant = _Variant(session, one.option, total(session.full({})), seen)
+        variant = _Variant(
+            priced_like(session, one.session), one.option, one.total, seen, one.beside
+        )
         if self.best[0].option is one.option:
-            # Its own costs may say that the user's default is faster after all.
-            known = [(self.own, trial) for trial in (None, *self.captured)]
-            self.best = min((variant, None), *known, key=lambda b: self._total(*b))
-            if self.best[0] is self.own:
-                self.keep(self.flags)
+            self.best = variant, None
         return variant
 
     def _tune(
@@ -382,7 +382,9 @@ class _Search:
             self.keep(self.flags)
 
     def _total(self, variant: _Variant, trial: Trial | None) -> float:
-        return variant.default_total if trial is None else total(trial.full)
+        if trial is None:
+            return variant.default_total
+        return variant.default_total * total(trial.full) / total(variant.session.full({}))
 
     @property
     def flags(self) -> Flags:

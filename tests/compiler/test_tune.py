@@ -790,7 +790,7 @@ def test_what_options_and_what_placement_gain_is_told_apart(
     assert tuned.flags.program_hash == content_hash(option_search.program)
     assert kept[0].program_options == {"xla_x": "1"}
     assert kept[0].notes["title"] == "xla_x=1"
-    assert option_search.asked == [(option_search.under["xla_x"], options, option_search.usual)]
+    assert option_search.asked == [(option_search.under["xla_x"], options, option_search.beside)]
 
 
 def test_what_an_option_gains_counts_though_its_program_cannot_be_captured(
@@ -856,11 +856,18 @@ def test_what_the_capture_knew_is_kept_before_anything_else_is_compiled(
     assert tuned.captured == 1
     option_search.under["xla_x"].cycles = option_search.under["xla_y"].cycles = lambda _: 970.0
     assert option_search.tuned(tmp_path / "new", **few).flags.compiler_options == options
-    usual.cycles = lambda _: 960.0
-    for one in option_search.under.values():
-        one.default_cycles = 975.0
-        one.cycles = lambda _: 980.0
-    assert option_search.tuned(tmp_path / "other", **few).flags.compiler_options == options
+
+
+def test_placements_under_an_option_count_on_the_scale_of_the_users_default(
+    option_search: FakeSearch, tmp_path: Path
+) -> None:
+    """The costs fitted to its program make its default take 1920: twice what the option takes."""
+    own = option_search.under["xla_x"]
+    own.default_cycles, own.cycles = 1910.0, lambda _: 1810.0
+    tuned = option_search.tuned(tmp_path)
+    assert tuned.flags.program_options == {"xla_x": "1"}
+    assert tuned.program_improvement == pytest.approx(50 / 1010)
+    assert len(tuned.flags.compiler_options) > 1
 
 
 @pytest.fixture

@@ -107,6 +107,16 @@ def test_work_in_flight_costs_what_is_left_when_it_is_awaited() -> None:
         assert priced_s(priced) == pytest.approx(max(0.0, seconds - hidden_s))
 
 
+def test_work_in_flight_hides_behind_what_a_compile_takes() -> None:
+    program = flying(straight(), 0, 2)
+    taken_s = [7 * US, 2 * US, 3 * US, *[0.0] * (program.num_slots - 3)]
+    for seconds, left_s in ((4 * US, 0.0), (6 * US, US)):
+        priced = with_prices(program, {0: Price(seconds, over=LINKS)}, taken_s=taken_s)
+        assert priced_s(priced) == pytest.approx(left_s, abs=1e-15)
+    both = {0: Price(6 * US, over=LINKS), 1: Price(US)}
+    assert priced_s(with_prices(program, both, taken_s=taken_s)) == pytest.approx(US)
+
+
 def test_works_on_one_link_hide_behind_different_time() -> None:
     program = flying(flying(straight(), 0, 2), 1, 1)
     second_s, third_s = program.least_s[1], program.least_s[2]

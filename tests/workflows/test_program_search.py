@@ -235,14 +235,17 @@ def test_a_module_is_known_by_what_it_does() -> None:
 
 
 class HalfEstimated:
-    """A compiler that states no cycles for `z`."""
+    """A compiler that states no cycles for `z`, and none at all in a compile that is stopped early.
+
+    One with everything slow that is known whole would state some, and make costs of another kind.
+    """
 
     target = Target("tpu-v5e")
 
     def under(self, options: Mapping[str, str]) -> HalfEstimated:
         return self
 
-    def early(self, options: Mapping[str, str]) -> Compiled:
+    def stopped(self, options: Mapping[str, str]) -> Compiled:
         return Compiled(hlo([], has_cycles=False), "", "", is_full=False)
 
     def full(self, options: Mapping[str, str]) -> Compiled:

@@ -1,10 +1,10 @@
 """Which values share one place: in-place results, and pairs unless both are alive together.
 
 In place are dynamic-update-slice, scatter, exchanges and permutations into a given array, and
-fusions that end in one (of `HloDataflowAnalysis::GetInPlaceInputOutputPairs`). XLA inserts copies before it schedules, so that
-pairs which must share never interfere. A module from elsewhere need not be so kind: there a pair is
-only joined if nothing reads what the other overwrites. Time is counted in points, three per event:
-its start, its reads, its writes.
+fusions that end in one (of `HloDataflowAnalysis::GetInPlaceInputOutputPairs`). XLA inserts copies
+before it schedules, so that pairs which must share never interfere. A module from elsewhere need
+not be so kind: there a pair is only joined if nothing reads what the other overwrites. Time is
+counted in points, three per event: its start, its reads, its writes.
 """
 
 from __future__ import annotations

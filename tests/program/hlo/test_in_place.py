@@ -34,8 +34,10 @@ PLACED = """  a = A parameter(0)
 
 
 def test_a_permutation_into_a_given_array_is_in_its_place() -> None:
-    one = "  d = A collective-permute(b, c, i, i), source_target_pairs={{0,1}}, slice_sizes={{64,128}}"
-    made = program(module(PLACED + one + "\n  ROOT e = A cosine(d)"))
+    one = """  d = A collective-permute(b, c, i, i), source_target_pairs={{0,1}},
+    slice_sizes={{64,128}}
+  ROOT e = A cosine(d)"""
+    made = program(module(PLACED + one))
     assert shared(made) == {frozenset({"c", "d"})}
     assert (reads(made, "d")["b"], reads(made, "d")["c"]) == (A_BYTES, 0)
     two = """  f = A cosine(b)
