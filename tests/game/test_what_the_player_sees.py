@@ -33,7 +33,7 @@ from engine.game.replay import Desired, _choose
 from engine.game.scripts import EARN, play_word
 from engine.plan.bounds import lower_bound
 from engine.program import library
-from engine.program.model import Program
+from engine.program.model import Program, Region
 from engine.solvers.draft import drafts_of
 from tests.game.tiny_programs import Buffer, program_of
 
@@ -220,11 +220,26 @@ def test_the_highest_ranks_share_the_last_entry() -> None:
     assert few == [whole[0], whole[2]]
 
 
+def prices_of(known: Features) -> dict[str, np.ndarray]:
+    """The price features of all moves, by name."""
+    first = NUM_STATIC - len(PRICE_FEATURES) - len(SPANS)
+    return dict(zip(PRICE_FEATURES, np.asarray(known.table)[:, first:].T, strict=False))
+
+
+def test_a_sink_is_followed_by_the_touches_after_it() -> None:
+    """At the end of the loop the carry is still read, and then no more."""
+    carry = Buffer(2, reads={1: 3, 3: 5}, writes={0: 7, 2: 2}, is_live_out=True)
+    some = program_of([5] * 4, [carry], regions=[Region("while", 1, 3, 1.0)])
+    told = prices_of(features(some, encoded_of(some)))["next saving less that"]
+    saved_s = [round(untame(points) * possible_s(some) / 100) for points in told]
+    next_s = list(zip([move.time for move in moves(some)], saved_s, strict=False))
+    assert next_s == [(0, 3), (1, 2), (2, 5), (3, 5), (3, 0), (4, 0)]
+
+
 def test_without_a_bound_there_are_no_prices(program: Program) -> None:
     encoded = encoded_of(program)
     blind = features(program, encoded)
-    first = NUM_STATIC - len(PRICE_FEATURES) - len(SPANS)
-    named = dict(zip(PRICE_FEATURES, np.asarray(blind.table)[:, first:].T, strict=False))
+    named = prices_of(blind)
     for name in ("place until the next touch", "a copy of the group", "place in this slot"):
         assert (named[name] == 0).all()
     assert float(blind.point_ticks) > 0

@@ -227,9 +227,10 @@ class _Table:
         return _tame(rows)
 
     def _next_saving(self, move: Move) -> float:
+        """Points that the group's next touch saves; a sink's may share its time."""
         program = self._program
-        later = [i for i in program.touches_of_group[move.group] if i > move.touch]
-        return program.touches[later[0]].saving_s / self._point_s if later else 0.0
+        touches = (program.touches[i] for i in program.touches_of_group[move.group])
+        return sum(t.saving_s for t in touches if t.time == move.next_time) / self._point_s
 
     def _demand(self) -> tuple[Doubles, Doubles]:
         """Per slot: groups between first and last touch, and scratch; in fast memories."""
