@@ -464,13 +464,14 @@ def _with_stay(chance: random.Random, program: Program, plan: Plan, group: int) 
         start = BEFORE_START if is_early else start
         copies = [] if is_early else [Copy(group, True, start, deadline)]
     end = max(_needed_until(program, start, touch) for touch in chosen)
-    if start == BEFORE_START:
-        end = program.num_slots
-    elif any(touch.writes for touch in chosen) and chance.random() < 0.8:
+    if start != BEFORE_START and any(touch.writes for touch in chosen) and chance.random() < 0.8:
         begin, end = end, min(program.num_slots, end + chance.choice([0, 1, 2, 5]))
         copies.append(Copy(group, False, begin, end))
     granules = program.hardware.fast_bytes // program.hardware.alignment
     offset = chance.randrange(granules) * program.hardware.alignment
+    stays = [Stay(group, offset, start, end)]
+    if start == BEFORE_START:
+        stays, copies = kept(chance, program, stays[0])
     is_fast = list(plan.is_fast)
     for touch in chosen:
         for access in touch.accesses:
@@ -479,9 +480,19 @@ def _with_stay(chance: random.Random, program: Program, plan: Plan, group: int) 
     return replace(
         plan,
         is_fast=tuple(is_fast),
-        stays=(*plan.stays, Stay(group, offset, start, end)),
+        stays=(*plan.stays, *stays),
         copies=(*plan.copies[:position], *copies, *plan.copies[position:]),
     )
+
+
+def kept(chance: random.Random, program: Program, early: Stay) -> tuple[list[Stay], list[Copy]]:
+    """The stay from before the start, to the program's end or with a copy that brings it back."""
+    end = program.num_slots
+    begin = chance.randint(early.end, end)
+    if begin == end or chance.random() < 0.5:
+        return [replace(early, end=end)], []
+    back = Copy(early.group, True, chance.randint(begin, end), end)
+    return [early, replace(early, start=begin, end=end)], [back]
 
 
 def _needed_until(program: Program, start: int, touch: Touch) -> int:

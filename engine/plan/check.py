@@ -344,13 +344,24 @@ class _GroupChecker:
         self._check_stays()
         self._check_regions()
         self._list_events()
-        self._walk(TOP_LEVEL, self._first_state())
+        self._run()
         either = {b: c for c in self._program.conditionals for b in c.branches}
         if not (self._violations or self._events.keys().isdisjoint(either)):
             self._either = either
             self._exits.clear()
-            self._walk(TOP_LEVEL, self._first_state())
+            self._run()
         return list(self._violations)
+
+    def _run(self) -> None:
+        """Walk through the program once; what was in place before is so again for the next run."""
+        first, end = self._first_state(), self._program.num_slots
+        last = self._walk(TOP_LEVEL, first)
+        if first.stay is None:
+            return
+        early = self._stays[first.stay]
+        left = None if last.stay is None else self._stays[last.stay]
+        if left is None or left != replace(early, start=left.start, end=end):
+            self._note("liveness", f"it is not back at {early.offset} for the next run", end)
 
     def _note(self, rule: str, message: str, time: int) -> None:
         if self._either:

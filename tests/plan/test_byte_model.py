@@ -11,11 +11,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.plan.check import check
-from engine.plan.model import Plan
+from engine.plan.model import BEFORE_START, Plan, Stay
 from engine.program.model import Program
 from tests.plan.byte_model import ByteModel
 from tests.plan.cases import Buffer, plan_of, program_of
-from tests.strategies import draw_plan, draw_program, random_program, touchwise_plan
+from tests.strategies import (
+    all_slow_plan,
+    draw_plan,
+    draw_program,
+    kept,
+    random_program,
+    touchwise_plan,
+)
 
 MUTATIONS = 12
 WAYS = 4
@@ -73,6 +80,24 @@ def test_also_in_larger_programs(seed: int) -> None:
     program = random_program(seed, 30, loops=seed % 2 == 0, forks=True)
     for plan in accepted(chance, program, attempts=60):
         assert faults(program, plan, chance) == []
+
+
+def test_kept_inputs_are_in_their_places_for_the_next_run() -> None:
+    """Whichever branches and loops run: many small programs end with one."""
+    tried = 0
+    for seed in range(100):
+        chance = random.Random(seed)
+        program = draw_program(chance, chance.randint(2, 8))
+        for number, group in enumerate(program.groups):
+            high = program.hardware.fast_bytes - group.size_bytes
+            offset = high - high % program.hardware.alignment
+            early = Stay(number, offset, BEFORE_START, chance.randrange(program.num_slots))
+            stays, copies = kept(chance, program, early)
+            plan = replace(all_slow_plan(program), stays=tuple(stays), copies=tuple(copies))
+            if check(program, plan) is None:
+                tried += len(copies)
+                assert faults(program, plan, chance) == []
+    assert tried > 20
 
 
 def faults(program: Program, plan: Plan, chance: random.Random) -> list[str]:

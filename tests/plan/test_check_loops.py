@@ -179,6 +179,37 @@ def test_conditionals_in_a_branch_do_not_part_its_own() -> None:
     assert (program.conditionals[0].start, program.conditionals[0].end) == (1, 5)
 
 
+ENDS = [Region("if[0]", 3, 6, 0.5, kind="branch"), Region("if[1]", 6, 9, 0.5, kind="branch")]
+LAST, BACK = [Region("if[0]", 6, 9, 0.5, kind="branch")], [(0, 0, -1, 2), (0, 0, 6, 9)]
+
+
+@pytest.mark.parametrize(
+    ("regions", "stays", "copies", "expected"),
+    [
+        (LAST, BACK, [(0, "in", 6, 9)], "liveness"),
+        (LAST, [(0, 0, -1, 2), (0, 0, 5, 9)], [(0, "in", 7, 9)], "liveness"),
+        # After the branch, or around it.
+        (LAST, BACK, [(0, "in", 9, 9)], None),
+        (LAST, [(0, 0, -1, 2), (0, 0, 5, 9)], [(0, "in", 5, 9)], None),
+        # Each branch brings it back, or only one of them.
+        (ENDS, [(0, 0, -1, 2), (0, 0, 4, 9)], [(0, "in", 4, 6), (0, "in", 7, 9)], None),
+        (ENDS, [(0, 0, -1, 2), (0, 0, 4, 9)], [(0, "in", 7, 9)], "liveness"),
+        ([replace(LOOP, start=6, end=9)], BACK, [(0, "in", 6, 9)], None),
+        (
+            [replace(LOOP, start=6, end=9, is_trip_count_known=False)],
+            BACK,
+            [(0, "in", 6, 9)],
+            "liveness",
+        ),
+    ],
+)
+def test_a_kept_input_is_brought_back_whichever_code_runs(
+    regions: list[Region], stays: list[STAY], copies: list[IN_OUT], expected: str | None
+) -> None:
+    program = program_of([Buffer(256, "r1", is_input=True)], slots=9, regions=regions)
+    assert rule(program, "0@1", stays, copies) == expected
+
+
 def test_a_loop_of_unknown_length_may_not_run() -> None:
     unknown = replace(LOOP, is_trip_count_known=False)
     buffers = [Buffer(256, "w1 w3 r8")]
