@@ -283,11 +283,12 @@ class Program:
         """Of touches in time order: time and group of those that begin a branch.
 
         Of groups that had a content before the conditional. Not where all its branches begin with a
-        write that does not read: then nothing of that content is left.
+        write that does not read: then nothing of that content is left. A write in a conditional
+        within a branch may be one that reads so; inner ones come first.
         """
         times = [touch.time for touch in touches]
         kept: set[tuple[int, int]] = set()
-        for conditional in self.conditionals:
+        for conditional in reversed(self.conditionals):
             begun: dict[int, dict[int, Touch]] = {}
             for branch in conditional.branches:
                 region = self.regions[branch]
@@ -298,7 +299,7 @@ class Program:
                 is_overwritten = (
                     conditional.is_whole
                     and len(first_of) == len(conditional.branches)
-                    and not any(touch.reads for touch in first_of.values())
+                    and not any(t.reads or (t.time, number) in kept for t in first_of.values())
                 )
                 if not is_overwritten and self.is_made_before(number, conditional):
                     kept.update((t.time, number) for t in first_of.values())

@@ -237,6 +237,17 @@ def test_what_all_branches_overwrite_is_gone() -> None:
     assert rule(program, "0@1", [(0, 0, 1, 2)]) == "copy-late"
 
 
+def test_what_a_branch_within_a_branch_overwrites_is_kept_where_it_does_not_run() -> None:
+    inner = Region("in[0]", 5, 6, 0.25, parent=1, kind="branch")
+    program = program_of([Buffer(256, "w1 w3 w5 r8")], regions=[*BRANCHES, inner])
+    assert [t.reads for t in program.touches] == [False, True, True, True]
+    assert rule(program, "0@1", [(0, 0, 1, 2)]) == "copy-late"
+    always = replace(inner, multiplicity=0.5)
+    program = program_of([Buffer(256, "w1 w3 w5 r8")], regions=[*BRANCHES, always])
+    assert [t.reads for t in program.touches] == [False, False, False, True]
+    assert rule(program, "0@1", [(0, 0, 1, 2)]) is None
+
+
 def test_what_a_branch_in_a_loop_returns_ends_with_the_loop() -> None:
     outer = Region("body", 1, 8, 5.0)
     inner = [Region(b.name, b.start, b.end, 2.5, parent=0, kind=b.kind) for b in BRANCHES]
