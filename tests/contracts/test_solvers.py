@@ -30,7 +30,7 @@ from engine.solvers.evolution import COMPILE_S
 from engine.solvers.registry import Solver
 from engine.workflows.solver_contract import all_is_slow_where_nothing_fits, made, run_is_sound
 from tests.agent.small import CONFIG
-from tests.strategies import random_program
+from tests.strategies import random_program, with_empty_input
 
 SEEDS = (1, 2, 3)
 STEPS = 12
@@ -61,8 +61,10 @@ SAMPLES = [e.name for e in library.index() if e.instructions <= 40]
 
 
 def programs() -> list[Program]:
-    """Generated programs with loops and aliases, and the small sample programs."""
-    return [random_program(s, 40) for s in SEEDS] + [library.load_sample(n) for n in SAMPLES]
+    """Generated programs with loops, aliases and an empty input, and the small sample programs."""
+    generated = [random_program(seed, 40) for seed in SEEDS]
+    empty = with_empty_input(generated[-1])
+    return [*generated, empty, *(library.load_sample(name) for name in SAMPLES)]
 
 
 def budget(name: str, weights: dict[str, dict[str, str]]) -> Budget:

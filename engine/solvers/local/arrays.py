@@ -29,7 +29,7 @@ class Facts(NamedTuple):
     `either_start`, `either_end` `[R + 1]`: the conditional of which a region is a branch, OUTSIDE
     for others.
     `may_be_fast` `[N]`: false for a touch that must be served from slow memory. `over` `[N]`: the
-    first slot before which a touch is over.
+    first slot before which a touch is over. `size` `[G]`: granules; an empty group counts as one.
     """
 
     num_slots: int
@@ -150,7 +150,7 @@ def _groups(program: Program, chosen: list[int]) -> dict[str, Any]:
     listed = [sink for g in chosen for sink in sinks[g]]
     return {
         "number": np.array(chosen, dtype=np.int64),
-        "size": np.array([-(-group.size_bytes // granule) for group in groups], dtype=np.int64),
+        "size": np.array([max(1, -(-g.size_bytes // granule)) for g in groups], dtype=np.int64),
         "size_bytes": np.array([group.size_bytes for group in groups], dtype=np.float64),
         "born": np.array(born, dtype=np.int64),
         "may_be_kept": np.array([g.is_input and not g.is_written for g in groups], dtype=np.bool_),

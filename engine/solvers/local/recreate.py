@@ -246,7 +246,8 @@ def _time_return(facts: Facts, state: State, end: int, lead: float, share: float
     if lead <= 0.0:
         return True
     idle_s, time = 0.0, facts.num_slots
-    while idle_s < lead * work_s and time > end:
+    # Its place takes a slot, also where the copy takes none.
+    while time > end and (time == facts.num_slots or idle_s < lead * work_s):
         time -= 1
         idle_s += state.idle_s[time] - share * state.used_s[time]
     while time > end and facts.level[time] != TOP_LEVEL:

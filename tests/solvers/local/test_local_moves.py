@@ -28,7 +28,7 @@ from engine.solvers.local.state import (
 from engine.solvers.local.stays import undo
 from engine.solvers.local.timeline import settle, under_way
 from tests.plan.cases import Buffer, program_of
-from tests.strategies import programs, random_program
+from tests.strategies import programs, random_program, with_empty_input
 
 MOVES = 8
 
@@ -103,6 +103,16 @@ def test_a_stay_does_not_last_past_a_branch_where_another_may_run(touches: str) 
             run.make_moves(20)
             run.settle_on_best()
             assert check(program, run.plan({})) is None
+
+
+def test_the_place_of_an_empty_input_that_is_brought_back_is_held_in_a_slot() -> None:
+    """Though the copy of nothing takes none."""
+    program = with_empty_input(program_of([Buffer(256, "r1 r2", is_input=True)], fast_s=1.0))
+    run = Run(program, 0)
+    run.build(lambda: True)
+    assert_is_exact(program, run)
+    (stay,) = present_stays(run.state)
+    assert spans_of(run.facts, stay) == ((-1, 3), (9, 10))
 
 
 @settings(deadline=None)
