@@ -67,8 +67,7 @@ class WholeCopies:
         """
         seconds = copy.multiplicity * self._seconds_per_byte
         work = seconds * copy.size
-        every, loop = self._before(copy)
-        spans = self._followed(every, work)
+        spans, loop = self._followed(self._before(copy), work), self._loop_before(copy)
         first = spans[-1][-1] if spans else copy.time
         stalls = self._add_stalls(range(first, copy.time + 1), copy.size, seconds)
         later: Expression = [(copy.share, 1.0)]
@@ -97,7 +96,7 @@ class WholeCopies:
                 arrived = [(total, 1.0)]
         arrived = [*arrived, (stalls[copy.time], 1.0), (copy.share, -copy.size)]
         self.linear.add_row(arrived, 0.0, 0.0)
-        if loop is None or (every and first > every[-1][-1]):
+        if loop is None or first > self.parts.program.regions[loop].end:
             return first, early, copy.multiplicity
         # All these bytes arrive in the loop of the last write, in each iteration, into a stay that
         # covers it.
@@ -161,34 +160,39 @@ class WholeCopies:
             part = replace(piece, start=slot, end=slot + 1)
             self.in_place.setdefault(piece.group, {}).setdefault(slot, []).append(part)
 
-    def _before(self, copy: Prefetch) -> tuple[list[range], int | None]:
+    def _before(self, copy: Prefetch) -> list[range]:
         """Slots, from its touch back, in spans in which a prefetch holds its place in all or none.
 
         Of a loop that is not around the copy a span holds all slots: a copy that begins in it goes
         into a stay that covers it. The spans end at the loop of the last write, if the copy may
-        begin in it (second: that loop), and for a return at a loop that ends the program, where
-        its stay may begin.
+        begin in it, and for a return at a loop that ends the program, where its stay may begin.
+        There are no more than can be followed.
         """
         program = self.parts.program
         spans: list[range] = []
         slot = copy.time
-        while slot > copy.start:
+        while slot > copy.start and len(spans) < MOST_SLOTS:
             loop = self._loop_within(copy.choice, slot - 1)
             start = slot - 1 if loop is None else program.regions[loop].start
-            if loop is not None and start < copy.start:
-                return spans, loop
             is_return = copy.choice[1] < 0
-            if is_return and loop is not None and program.regions[loop].end == program.num_slots:
+            ends_program = loop is not None and program.regions[loop].end == program.num_slots
+            if start < copy.start or (is_return and ends_program):
                 break
             spans.append(range(slot - 1, start - 1, -1))
             slot = start
-        return spans, None
+        return spans
+
+    def _loop_before(self, copy: Prefetch) -> int | None:
+        """The loop of the last write, if the copy may begin in it."""
+        loop = self._loop_within(copy.choice, copy.start) if copy.start < copy.time else None
+        is_begun = loop is not None and self.parts.program.regions[loop].start < copy.start
+        return loop if is_begun else None
 
     def _after(self, copy: WriteBack) -> list[range]:
         """The same of a write-back, from its write on."""
         spans: list[range] = []
         slot = copy.release
-        while slot < copy.last:
+        while slot < copy.last and len(spans) < MOST_SLOTS:
             loop = self._loop_within(copy.choice, slot)
             end = slot + 1 if loop is None else self.parts.program.regions[loop].end
             spans.append(range(slot, min(end, copy.last)))
