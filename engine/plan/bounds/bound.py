@@ -171,23 +171,39 @@ def lower_bound(
     """
     if method not in METHODS:
         raise UsageError(f"bound: no method {method!r}; there are {', '.join(METHODS)}")
-    began = time.perf_counter()
+    run = _Run(time_limit_s, progress)
     formulation = formulate(program)
     if formulation is None:
-        return _not_above_observed(program, _all_slow(program, time.perf_counter() - began))
-    left = time_limit_s - (time.perf_counter() - began)
-
-    def goes_on() -> bool:
-        share = (time.perf_counter() - began) / max(time_limit_s, 1e-9)
-        return progress(min(1.0, share), program.all_fast_s)
-
-    solution = formulation.linear.solve(left, goes_on)
-    bound = _relaxed(formulation, solution, began)
+        return _not_above_observed(program, _all_slow(program, run.seconds))
+    solution = formulation.linear.solve(run.left_s, lambda: run.goes_on(program.all_fast_s))
+    bound = _relaxed(formulation, solution, run.seconds)
     if method == "mip":
-        left = time_limit_s - (time.perf_counter() - began)
-        bound = _branched(formulation, bound, target_s, left, progress)
-        bound = replace(bound, seconds=time.perf_counter() - began)
+        bound = replace(_branched(formulation, bound, target_s, run), seconds=run.seconds)
     return _not_above_observed(program, bound)
+
+
+class _Run:
+    """The time that a bound may take, and who is asked whether it is still wanted."""
+
+    def __init__(self, limit_s: float, progress: Progress) -> None:
+        self._began, self._limit_s, self._progress = time.perf_counter(), limit_s, progress
+        self._is_wanted = True
+
+    @property
+    def seconds(self) -> float:
+        """Seconds so far."""
+        return time.perf_counter() - self._began
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that are left; none once it is not wanted any more."""
+        return self._limit_s - self.seconds if self._is_wanted else 0.0
+
+    def goes_on(self, bound_s: float) -> bool:
+        """Tell the bound so far; whether more is wanted: after a no never again."""
+        share = min(1.0, self.seconds / max(self._limit_s, 1e-9))
+        self._is_wanted = self._is_wanted and self._progress(share, bound_s)
+        return self._is_wanted
 
 
 def _not_above_observed(program: Program, bound: Bound) -> Bound:
@@ -203,7 +219,7 @@ def _all_slow(program: Program, seconds: float) -> Bound:
     return Bound(program.all_slow_s, "all-slow", seconds, free, free, nothing, nothing)
 
 
-def _relaxed(formulation: Formulation, solution: LinearSolution, began: float) -> Bound:
+def _relaxed(formulation: Formulation, solution: LinearSolution, seconds: float) -> Bound:
     latency_s = formulation.seconds(solution.bound)
     all_fast_s = formulation.program.all_fast_s
     prices = np.maximum(-solution.duals, 0.0)
@@ -211,7 +227,7 @@ def _relaxed(formulation: Formulation, solution: LinearSolution, began: float) -
     return Bound(
         bound_s=max(latency_s, all_fast_s),
         method=method if latency_s > all_fast_s else "all-fast",
-        seconds=time.perf_counter() - began,
+        seconds=seconds,
         memory_price=tuple(formulation.memory_price(prices).tolist()),
         copy_price=tuple(prices[formulation.shared.idle].tolist()),
         served=tuple(formulation.served(solution.values).tolist()),
@@ -219,21 +235,19 @@ def _relaxed(formulation: Formulation, solution: LinearSolution, began: float) -
     )
 
 
-def _branched(
-    formulation: Formulation, relaxed: Bound, target_s: float, seconds: float, progress: Progress
-) -> Bound:
+def _branched(formulation: Formulation, relaxed: Bound, target_s: float, run: _Run) -> Bound:
     """The bound of the integer form, or the linear program's where that is higher."""
     if relaxed.bound_s >= target_s:
         return replace(relaxed, method="mip")
-    began = time.perf_counter()
+    if run.left_s <= 0:
+        return replace(relaxed, method="mip-unfinished")
 
     def goes_on(objective: float) -> bool:
-        share = min(1.0, (time.perf_counter() - began) / max(seconds, 1e-9))
-        return progress(share, max(relaxed.bound_s, formulation.seconds(objective)))
+        return run.goes_on(max(relaxed.bound_s, formulation.seconds(objective)))
 
     formulation = formulate(formulation.program, is_whole=True) or formulation
     branching = Branching(formulation.linear, formulation.objective(target_s))
-    branched = branching.run(seconds, goes_on)
+    branched = branching.run(run.left_s, goes_on)
     bound_s = min(formulation.seconds(branched.bound), target_s)
     method = "mip" if branched.is_closed else "mip-unfinished"
     if bound_s <= formulation.program.all_fast_s and branched.is_closed:

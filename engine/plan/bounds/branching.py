@@ -18,15 +18,16 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.plan.bounds.linear import Certificate, LinearProgram, finite
+from engine.plan.bounds.linear import Certificate, LinearProgram, asking, finite
 
 FloatArray = NDArray[np.float64]
 
 FRACTIONAL = 1e-6
 """Values closer to 0 or 1 count as whole; a leaf is certified by its box, not by them."""
 NUM_TRIED = 8
-TRIED_ITERATIONS = 60
-"""At a node, so many variables never branched on are tried, with so many simplex iterations."""
+TRIED_ITERATIONS, TRIED_S = 60, 1.0
+"""At a node, so many variables never branched on are tried, with so many simplex iterations and
+seconds for each side."""
 LEAST_GAIN, MOST_GAIN = 1e-7, 1e6
 
 
@@ -87,6 +88,9 @@ class Branching:
         self._open = [_Node(-math.inf, 0, low.astype(float), high.astype(float), None)]
         self._made = 1
         self._gains = np.full((2, len(linear.costs)), np.nan)
+        self._deadline, self._proven = math.inf, -math.inf
+        self._goes_on: Progress = lambda bound: True
+        self._is_wanted = True
 
     @property
     def bound(self) -> float:
@@ -96,18 +100,30 @@ class Branching:
 
     def run(self, seconds: float, goes_on: Progress = lambda bound: True) -> Branched:
         """Branch until the time is over, `goes_on` (given the bound) says no, or all is closed."""
-        deadline = time.perf_counter() + seconds
+        self._deadline, self._goes_on = time.perf_counter() + seconds, goes_on
+        ask = asking(self._ask)
+        self._solver.cbSimplexInterrupt += ask
         while self._open and self._open[0].bound < min(self.target, self._closed):
-            left = deadline - time.perf_counter()
-            if left <= 0 or not goes_on(self.bound):
+            self._proven = self.bound
+            if self._left_s <= 0 or not self._ask():
                 break
-            self._expand(heapq.heappop(self._open), left)
+            self._expand(heapq.heappop(self._open))
+        self._solver.cbSimplexInterrupt -= ask
         is_closed = not self._open or self._open[0].bound >= min(self.target, self._closed)
         return Branched(self.bound, is_closed and not self._is_stuck, self.num_nodes)
 
-    def _expand(self, node: _Node, seconds: float) -> None:
+    @property
+    def _left_s(self) -> float:
+        return self._deadline - time.perf_counter()
+
+    def _ask(self) -> bool:
+        """Whether to go on, by the bound before the node at hand; after a no it is no for good."""
+        self._is_wanted = self._is_wanted and self._goes_on(self._proven)
+        return self._is_wanted
+
+    def _expand(self, node: _Node) -> None:
         self.num_nodes += 1
-        solved = self._solve(node, seconds)
+        solved = self._solve(node)
         # From here on without presolve: the basis of a node is a start for the next.
         self._solver.setOptionValue("presolve", "off")
         bound = max(node.bound, solved.certificate.value)
@@ -160,7 +176,8 @@ class Branching:
             known = np.minimum(solved.values[unknown], 1.0 - solved.values[unknown])
             weight = known * (1e-3 + np.abs(self._duality.costs[unknown]))
             for variable in unknown[np.argsort(-weight)][:NUM_TRIED]:
-                self._try(node, solved, int(variable))
+                if self._is_wanted and self._left_s > 0:
+                    self._try(node, solved, int(variable))
         down = np.nan_to_num(self._gains[0, split]) * share
         up = np.nan_to_num(self._gains[1, split]) * (1.0 - share)
         score = np.maximum(down, LEAST_GAIN) * np.maximum(up, LEAST_GAIN)
@@ -176,13 +193,13 @@ class Branching:
         for side, part in ((0, share), (1, 1.0 - share)):
             low, high = node.low.copy(), node.high.copy()
             low[variable] = high[variable] = float(side)
-            child = self._solve(_Node(before, 0, low, high, solved.basis), 1.0)
+            child = self._solve(_Node(before, 0, low, high, solved.basis), TRIED_S)
             gain = min(max(0.0, child.certificate.value - before), most)
             self._gains[side, variable] = gain / max(part, FRACTIONAL)
         self._solver.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
 
-    def _solve(self, node: _Node, seconds: float) -> _Solved:
-        solver = self._solver
+    def _solve(self, node: _Node, most_s: float = math.inf) -> _Solved:
+        solver, seconds = self._solver, min(most_s, self._left_s)
         solver.changeColsBounds(len(self._columns), self._columns, node.low, node.high)
         if node.basis is not None:
             solver.setBasis(node.basis)

@@ -155,17 +155,7 @@ class LinearProgram:
         solver.setOptionValue("solver", "ipm")
         solver.setOptionValue("run_crossover", "off")
         solver.passModel(self.model())
-        asked_s = time.perf_counter()
-
-        def ask(event: Any) -> None:
-            # The solver calls thousands of times a second.
-            nonlocal asked_s
-            if time.perf_counter() - asked_s >= ASK_EVERY_S:
-                if not goes_on():
-                    event.interrupt()
-                asked_s = time.perf_counter()
-
-        solver.cbIpmInterrupt += ask
+        solver.cbIpmInterrupt += asking(goes_on)
         solver.run()
         is_optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
         solution = solver.getSolution()
@@ -204,6 +194,20 @@ class LinearProgram:
         model.a_matrix_.index_ = np.asarray(self.columns, dtype=np.int32)
         model.a_matrix_.value_ = np.asarray(self.entries)
         return model
+
+
+def asking(goes_on: Callable[[], bool]) -> Callable[[Any], None]:
+    """What a solver calls thousands of times a second: asks now and then, False interrupts it."""
+    asked_s = time.perf_counter()
+
+    def ask(event: Any) -> None:
+        nonlocal asked_s
+        if time.perf_counter() - asked_s >= ASK_EVERY_S:
+            if not goes_on():
+                event.interrupt()
+            asked_s = time.perf_counter()
+
+    return ask
 
 
 def finite(values: Sequence[float], length: int) -> NDArray[np.float64]:

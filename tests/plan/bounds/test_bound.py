@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from engine.errors import UsageError
 from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds import Bound, linear, lower_bound
 from engine.plan.bounds.bound import METHODS, _relaxed, formulate
+from engine.plan.bounds.branching import Branching
 from engine.plan.bounds.linear import LinearProgram
 from engine.plan.bounds.shared_rows import idle_envelope
 from engine.plan.check import check
@@ -144,6 +146,26 @@ def test_branching_stopped_early_is_still_a_bound() -> None:
     full = lower_bound(program, 20.0, "mip", progress=lambda s, bound_s: not told.append(bound_s))
     assert told == sorted(told)
     assert relaxed.bound_s <= told[-1] <= full.bound_s
+
+
+def test_the_integer_form_is_left_alone_without_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "ASK_EVERY_S", 0.0)
+    program, told = random_program(3, 60), list[float]()
+    asked = Mock(side_effect=Branching)
+    monkeypatch.setattr("engine.plan.bounds.bound.Branching", asked)
+    over = lower_bound(program, 0.0, "mip")
+    unwanted = lower_bound(program, 60.0, "mip", progress=lambda *_: bool(told.append(0.0)))
+    assert not asked.called
+    assert over.method == unwanted.method == "mip-unfinished"
+    assert len(told) == 1
+
+
+def test_the_share_of_the_time_never_falls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "ASK_EVERY_S", 0.0)
+    shares: list[float] = []
+    program = random_program(3, 60)
+    lower_bound(program, 0.5, "mip", progress=lambda share, _: not shares.append(share))
+    assert shares == sorted(shares)
 
 
 def test_a_latency_and_its_objective_stand_for_each_other() -> None:

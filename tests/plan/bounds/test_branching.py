@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.plan.bounds import linear as linear_programs
 from engine.plan.bounds.branching import Branching
 from engine.plan.bounds.linear import LinearProgram
 
@@ -71,8 +72,8 @@ def test_it_ends_at_the_best_whole_point(linear: LinearProgram) -> None:
         assert found.bound == pytest.approx(best, abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_a_knapsack_is_solved(seed: int) -> None:
+def knapsack(seed: int) -> LinearProgram:
+    """Ten items of which some fit, under two rows."""
     chance = np.random.default_rng(seed)
     linear = LinearProgram()
     items = [linear.add_choice() for _ in range(10)]
@@ -84,6 +85,12 @@ def test_a_knapsack_is_solved(seed: int) -> None:
         linear.add_row([*zip(items, sizes, strict=True), (rest, 3.0)], high=40.5)
     # One of the first four at least: where all are out, nothing is left, which a ray must prove.
     linear.add_row([(item, 1.0) for item in items[:4]], low=1.0)
+    return linear
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_knapsack_is_solved(seed: int) -> None:
+    linear = knapsack(seed)
     found = Branching(linear, math.inf).run(60.0)
     assert found.is_closed
     assert found.bound == pytest.approx(best_point(linear), abs=1e-6)
@@ -93,6 +100,26 @@ def test_a_knapsack_is_solved(seed: int) -> None:
         aimed = Branching(linear, best_point(linear) + margin).run(60.0)
         assert aimed.bound == pytest.approx(best_point(linear), abs=1e-6)
         assert aimed.num_nodes <= found.num_nodes
+
+
+def test_whoever_waits_is_asked_within_a_node_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_programs, "ASK_EVERY_S", 0.0)
+    linear, told = knapsack(0), list[float]()
+    best = best_point(linear)
+    whole = Branching(linear, math.inf).run(60.0, lambda bound: not told.append(bound))
+    assert whole.is_closed
+    assert len(told) > 2 * whole.num_nodes
+    assert told == sorted(told)
+    assert told[-1] <= best
+    # The first question comes before the first node. After a no there is no other question.
+    for most in (1, 2, 5, len(told) - 1):
+        told.clear()
+        search = Branching(linear, math.inf)
+        found = search.run(60.0, lambda b, most=most: not told.append(b) and len(told) < most)
+        assert len(told) == most
+        assert found.num_nodes < most
+        assert not found.is_closed
+        assert found.bound <= best
 
 
 @settings(max_examples=100, deadline=None)
