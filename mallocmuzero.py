@@ -48,7 +48,7 @@ from engine.program.profile import profiled as _profiled
 from engine.program.profile import read_profile
 from engine.solvers import Budget
 from engine.solvers import solve as _solve
-from engine.solvers.registry import refuse_bad_budget
+from engine.solvers.registry import always, refuse_bad_budget
 from engine.workflows import files_by_kind
 from engine.workflows.compare import applicable
 from engine.workflows.compare import compare as _compare
@@ -294,8 +294,7 @@ def solve(
     >>> plan.solver, plan.notes["seed"]
     ('random', 3)
     """
-    listener = {} if progress is None else {"progress": progress}
-    return _solve(solver, program, Budget(seconds, seed, options=options, **listener))
+    return _solve(solver, program, Budget(seconds, seed, progress or always, options))
 
 
 def check(program: Program, plan: Plan) -> CheckResult:

@@ -110,6 +110,8 @@ def practise(
 
     What is prepared and compiled before is not counted, the first draft with it.
 
+    The best game is offered before what is learned with is compiled (`Budget.offer`).
+
     `config` replaces the settings, which are else the checkpoint's, as `practising` changes them;
     `progress` is called with the trainer and the report of every round.
     Raises ConfigError for an unknown option, SolverError for a program that the JAX game cannot
@@ -150,6 +152,8 @@ def practise(
                 break
             another = next(drafts, None) if sweeps else None
             if another is None:
+                # Compiling cannot be broken off.
+                budget.offer(plan_of(_practised(trainer, budget)))
                 with clock.stopped("compiling the learner"):
                     trainer.show_demonstrations()
                     if config.learner.steps_per_round:
@@ -163,6 +167,10 @@ def practise(
         goes_on = partial(clock.has_time_for, game_s * trainer.unfinished, _best_so_far(trainer))
         report = trainer.play_round(goes_on) if goes_on() else None
     trainer.finish_sweeps(lambda: clock.tells("finishing its game"))
+    return _practised(trainer, budget)
+
+
+def _practised(trainer: Trainer, budget: Budget) -> Practised:
     workload = trainer.best_workload
     best = workload.replay.top
     assert best is not None

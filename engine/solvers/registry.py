@@ -36,6 +36,11 @@ def always(share: float, message: str) -> bool:
     return True
 
 
+def unheard(plan: Plan) -> None:
+    """A `Budget.offer` for those who can wait for the plan itself."""
+    del plan
+
+
 MAX_SECONDS = 1e9
 """Longer waits overflow the clocks of the system."""
 MAX_SEED = 2**63 - 1
@@ -54,7 +59,8 @@ def refuse_bad_budget(seconds: float, seed: int = 0) -> None:
 class Budget:
     """What a solver may spend: wall-clock seconds, and the seed of all its randomness.
 
-    `options`: settings of one solver, by name; those that are None count as not given. Raises
+    `options`: settings of one solver, by name; those that are None count as not given. `offer`:
+    told of a plan that will do where the solver has to be ended before it has another. Raises
     ConfigError where one of them is out of range (`refuse_bad_budget`).
     """
 
@@ -62,6 +68,7 @@ class Budget:
     seed: int = 0
     progress: Progress = field(default=always, compare=False)
     options: Mapping[str, Any] = field(default_factory=dict)
+    offer: Callable[[Plan], None] = field(default=unheard, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what would never end or could not be drawn from; leave out what was not given."""

@@ -27,6 +27,25 @@ def never_ends(program: Program, budget: Budget) -> Plan:
     raise AssertionError
 
 
+def pauses(program: Program, budget: Budget) -> Plan:
+    """Works, compiles a little, and has a plan."""
+    clock = Clock(budget)
+    clock.tells("at work")
+    with clock.stopped("compiling"):
+        time.sleep(0.5)
+    return solve("all_slow", program)
+
+
+def offers(program: Program, budget: Budget) -> Plan:
+    """Offers what it has, and compiles for ever."""
+    clock = Clock(budget)
+    clock.tells("at work")
+    budget.offer(solve("all_slow", program))
+    with clock.stopped("compiling"):
+        time.sleep(3600)
+    raise AssertionError
+
+
 def dies(program: Program, budget: Budget) -> Plan:
     """As if memory had run out."""
     os.kill(os.getpid(), signal.SIGKILL)

@@ -75,6 +75,21 @@ def test_what_does_not_heed_that_it_is_not_wanted_is_ended(program: Program) -> 
     assert "before it had a plan" in plan.notes["ended_early"]
 
 
+def is_not_compiling(share: float, message: str) -> bool:
+    return not message.startswith("compiling")
+
+
+def test_what_has_worked_may_hand_its_plan_over_though_it_is_compiling(program: Program) -> None:
+    plan = run_apart(f"{STRANGE}:pauses", program, Budget(3600.0, progress=is_not_compiling))
+    assert check(program, plan) is None
+
+
+def test_what_was_offered_counts_where_the_process_has_to_be_ended(program: Program) -> None:
+    plan = run_apart(f"{STRANGE}:offers", program, Budget(3600.0, progress=is_not_compiling))
+    assert check(program, plan) is None
+    assert "before it had a plan" in plan.notes["ended_early"]
+
+
 @pytest.mark.usefixtures("strange")
 def test_a_process_that_dies_is_no_loss_and_is_told(program: Program) -> None:
     plan = solve("dies", program, Budget(3600.0))

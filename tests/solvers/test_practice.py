@@ -13,6 +13,7 @@ from engine.agent.trainer import Round, Trainer
 from engine.errors import CheckpointError, ConfigError
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
+from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import Budget, practice
@@ -57,13 +58,22 @@ def test_it_ends_when_told_and_tells_the_best_game_it_played() -> None:
         words.append(word)
         return len(heard) < 3
 
-    budget = Budget(1000.0, progress=goes_on, options=SCRATCH)
+    offered = list[tuple[str, Plan]]()
+
+    def offer(plan: Plan) -> None:
+        offered.append((words[-1], plan))
+
+    budget = Budget(1000.0, progress=goes_on, options=SCRATCH, offer=offer)
     found = practise(program, budget, CONFIG, told)
     assert [report.number for report in heard] == [0, 1, 2]
     before = words[: words.index("the first games")]
     assert len(set(before)) > 1
     assert all(word.endswith(NOT_COUNTED) for word in before), "who waits counts the rest"
     assert found.trainer.games >= 3 * found.trainer.config.self_play.games
+    # Before it compiled what cannot be broken off.
+    ((word, early),) = offered
+    assert words[words.index(word) + 1] == f"compiling the learner … {NOT_COUNTED}"
+    assert check(program, early) is None and early.notes["games"] > 0
     plan = plan_of(found)
     assert check(program, plan) is None
     saved_s = program.all_slow_s - simulate(program, plan).latency_s

@@ -11,6 +11,7 @@ import math
 import os
 import queue
 import time
+from dataclasses import replace
 from typing import Any
 
 from engine import errors
@@ -35,9 +36,10 @@ END_S = 1.8
 def run_apart(place: str, program: Program, budget: Budget, *, is_patient: bool = False) -> Plan:
     """The plan of the solver at `place` (`module:function`), which runs in another process.
 
-    `is_patient`: its plan is waited for, also where it takes longer than it may. Options are plain
-    values, paths, or plans. Raises EndedEarlyError where the process had to be ended, or died,
-    before it had a plan; else the solver's errors.
+    `is_patient`: its plan is waited for, also where it takes longer than it may, and no other will
+    do. Else, where the process had to be ended, or died, the last plan that it offered is taken.
+    Options are plain values, paths, or plans. Raises EndedEarlyError where there is none; else the
+    solver's errors.
     """
     with temporary_folder("solve") as folder:
         save(program, folder / "program.json")
@@ -70,8 +72,10 @@ class _Run:
 
     def __init__(self, worker: Worker, answers: Answers, budget: Budget, is_patient: bool) -> None:
         self._worker, self._answers, self._budget = worker, answers, budget
-        seconds = budget.seconds
+        seconds, self._is_patient = budget.seconds, is_patient
         self._most_s = math.inf if is_patient else (1 + KILL) * seconds + KILL_S
+        self._offered: Plan | None = None
+        self._has_begun = False
         self._share, self._message = 0.0, f"starting a process … {NOT_COUNTED}"
         self._is_wanted = True
         self._spent_s = self._waited_s = 0.0
@@ -81,7 +85,16 @@ class _Run:
         return not self._message.endswith(NOT_COUNTED)
 
     def plan(self) -> Plan:
-        """Wait for the plan. Raises as `run_apart` does."""
+        """The plan, or the last one offered. Raises as `run_apart` does."""
+        try:
+            return self._awaited()
+        except EndedEarlyError as error:
+            if self._offered is None or self._is_patient:
+                raise
+            notes = {**self._offered.notes, "ended_early": str(error)}
+            return replace(self._offered, notes=notes)
+
+    def _awaited(self) -> Plan:
         then = time.monotonic()
         while True:
             body = self._next()
@@ -95,9 +108,12 @@ class _Run:
                 self._look_around()
             elif "share" in body:
                 self._share, self._message = float(body["share"]), str(body["message"])
+                self._has_begun |= self._is_counted
                 self._ask()
                 self._worker.order({"goes_on": self._is_wanted})
                 self._end_if_late()
+            elif "offer" in body:
+                self._offered = plan_from_json(body["offer"], "the plan that was offered")
             elif "plan" in body:
                 return plan_from_json(body["plan"], "the plan of the process")
             else:
@@ -115,7 +131,7 @@ class _Run:
 
     def _look_around(self) -> None:
         """End a start-up that is not wanted any more, and what takes longer than it may."""
-        if not self._is_counted and not self._ask():
+        if not self._is_counted and not self._ask() and not self._has_begun:
             raise EndedEarlyError("it was ended before its work began")
         self._end_if_late()
 

@@ -52,6 +52,10 @@ class _Reporter:
             raise SystemExit("nobody is there any more")
         return bool(json.loads(line)["goes_on"])
 
+    def offer(self, plan: Plan) -> None:
+        """A plan that counts where this process has to be ended."""
+        self.send({"offer": plan_to_json(plan)})
+
     def send(self, body: dict[str, Any]) -> None:
         self._answers.write(json.dumps(body) + "\n")
         self._answers.flush()
@@ -97,7 +101,8 @@ def _run(program: Program, order: dict[str, Any], reporter: _Reporter) -> Plan:
         for name, value in order["options"].items()
     }
     try:
-        return solver(program, Budget(order["seconds"], order["seed"], reporter.ask, options))
+        seconds, seed = order["seconds"], order["seed"]
+        return solver(program, Budget(seconds, seed, reporter.ask, options, reporter.offer))
     except EngineError:
         raise
     except Exception as error:
