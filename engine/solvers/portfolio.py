@@ -1,7 +1,8 @@
 """`portfolio`: `local` on one core, beside it other searches on the others; the best plan counts.
 
 `local` runs in this process for the whole time. On the other cores `local` with other seeds and
-`evolution` take turns in processes of their own. Members that are named all run in processes.
+`evolution` take turns in processes of their own. Members that are named all run in processes; where
+there is no time to start these, one after another in this one.
 """
 
 from __future__ import annotations
@@ -139,7 +140,8 @@ class _Race:
     def __init__(self, program: Program, budget: Budget) -> None:
         options = budget.options
         self._program, self._budget = program, budget
-        self._turns = Turns(members_named(options.get("members")))
+        self._members = members_named(options.get("members"))
+        self._turns = Turns(self._members)
         self._is_led = options.get("members") is None
         processes = int(options.get("processes", num_cores()))
         if processes < 1:
@@ -191,6 +193,8 @@ class _Race:
             try:
                 if self._is_led:
                     self._lead(folder, answers)
+                elif self._budget.seconds < LEAST_S:
+                    self._follow_each_other()
                 else:
                     while not self.is_over() and self._tell():
                         self._look_after(folder, answers, POLL_S)
@@ -212,6 +216,25 @@ class _Race:
         self._look_after(folder, answers, 0.0)
         # At the end: reading it takes a while, which is the leader's.
         self._consider_compiled()
+
+    def _follow_each_other(self) -> None:
+        """The named members in this process, each for an equal share of the time that is left."""
+        for number, member in enumerate(self._members):
+            now = time.time()
+            if now >= self._end or self._is_perfect or not self._is_wanted:
+                break
+            until = now + (self._end - now) / (len(self._members) - number)
+
+            def goes_on(share: float, message: str, until: float = until) -> bool:
+                del share, message
+                return self._tell() and time.time() < until
+
+            start = self._beginning() if member.takes_start else None
+            budget = Budget(until - now, self._budget.seed, goes_on, {"start": start})
+            # One that fails is no use, as in a process.
+            with suppress(EngineError):
+                self._num_slices += 1
+                self._consider(SOLVERS[member.solver].run(self._program, budget), member.solver)
 
     def _look_after(self, folder: Path, answers: Answers, wait_s: float) -> None:
         """Hear what workers have found, and give them time slices; waits so long for an answer."""
@@ -298,14 +321,18 @@ class _Race:
         )
 
     def _file_of_best(self, folder: Path) -> Path | None:
-        """The file of the best plan that was searched for; a search does better from its own quick
-        plans than from XLA's. Each plan has a file, since workers may still read others."""
-        if self._best is None or self._best.solver == COMPILED:
+        """The file of the plan to begin from; each has one, since workers may still read others."""
+        start, file = self._beginning(), folder / f"plan-{self._gains}.json"
+        if start is None:
             return None
-        file = folder / f"plan-{self._gains}.json"
         if not file.exists():
-            save_plan(self._best, file)
+            save_plan(start, file)
         return file
+
+    def _beginning(self) -> Plan | None:
+        """The best plan that was searched for; a search does better from its own quick plans than
+        from XLA's."""
+        return None if self._best is None or self._best.solver == COMPILED else self._best
 
     def _hear(self, worker: Worker, body: dict[str, Any] | None) -> None:
         """Take a worker's answer: a plan, an error, progress, or None if the process is dead."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from engine.errors import ConfigError, SolverError
+from engine.errors import ConfigError, EndedEarlyError, SolverError
 from engine.plan.check import check
 from engine.plan.io import plan_to_json, save_plan
 from engine.plan.model import Plan
@@ -23,7 +23,7 @@ from engine.solvers import SOLVERS, Budget, registry, solve
 from engine.solvers import portfolio as solver
 from engine.solvers.apart import process, worker
 from engine.solvers.portfolio import USUAL, Member, Turns, members_named
-from engine.solvers.registry import FIRST
+from engine.solvers.registry import FIRST, Solver
 from tests.strategies import random_program
 
 
@@ -47,7 +47,34 @@ def test_it_is_no_worse_than_what_is_there_at_once(program: Program) -> None:
     for members in (None, ["random"]):
         plan = run(program, seconds=2.5, members=members)
         assert latency_s(program, plan) <= quick * (1 + 1e-9)
-        assert plan.notes["time_slices"] == 0
+
+
+def test_named_members_follow_each_other_where_no_process_would_be_in_time(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, Budget]] = []
+
+    def member(name: str) -> Solver:
+        def run(program: Program, budget: Budget) -> Plan:
+            asked.append((name, budget))
+            if name == "random":
+                raise EndedEarlyError("too late")
+            return solve("density", program)
+
+        return replace(SOLVERS[name], run=run)
+
+    monkeypatch.setattr(registry, "FIRST", ())
+    changed = {name: member(name) for name in ("random", "steered", "local")}
+    monkeypatch.setattr(solver, "SOLVERS", {**SOLVERS, **changed})
+    monkeypatch.setattr(process, "COMMAND", (sys.executable, "-c", "no worker is started"))
+    plan = run(program, seconds=2.0, members=["random", "steered", "local"])
+    assert [name for name, _ in asked] == ["random", "steered", "local"]
+    assert plan.notes["found_by"] == "steered" and plan.notes["time_slices"] == 3
+    assert sum(budget.seconds for _, budget in asked) < 2 * 2.0
+    assert asked[2][1].options["start"].solver == "steered"
+    asked.clear()
+    run(program, seconds=0.0, members=["random"])
+    assert not asked
 
 
 def test_on_one_core_it_is_local_for_the_whole_time(
