@@ -27,11 +27,11 @@ def muzero(program: Program, budget: Budget) -> Plan:
     trace = budget.options.get("trace")
     if trace is not None:
         refuse_unwritable(Path(trace))
+    _refuse_bad_options(budget.options)
     if not moves(program):
         if trace is not None:
             raise UsageError(f"{program.name}: nothing is decided here, so there is no trace")
         return ReferenceGame(program).plan("muzero")
-    _refuse_bad_options(budget.options)
     if is_child():
         return play(program, budget)
     # Who wants to see its game is given one, also where a round takes longer than the seconds.

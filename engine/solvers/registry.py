@@ -297,12 +297,13 @@ def solve(name: str, program: Program, budget: Budget | None = None) -> Plan:
     solver = find(name)
     budget = budget or Budget()
     solver.refuse_bad_options(budget.options)
-    begun, watch = time.perf_counter(), _Watch(budget.progress)
+    begun, watch = time.perf_counter(), Watch(budget.progress, time.perf_counter)
     budget = replace(budget, progress=watch.progress)
     first = first_plan(program, budget) if solver.may_fall_back(budget) else None
     left_s = max(0.0, budget.seconds - (time.perf_counter() - begun))
     try:
-        own = solver.run(program, replace(budget, seconds=left_s) if first else budget)
+        with watch:
+            own = solver.run(program, replace(budget, seconds=left_s) if first else budget)
     except EndedEarlyError as error:
         if first is None:
             raise
@@ -315,20 +316,34 @@ def solve(name: str, program: Program, budget: Budget | None = None) -> Plan:
     return replace(plan, notes=notes)
 
 
-class _Watch:
-    """Adds up the time after each report of what is not counted, until the next report."""
+class Watch:
+    """Adds up the time after each report of what is not counted, until the next report.
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
+    As a context it is that of a run, which ends with it. `clock`: tells the seconds.
+    """
+
+    def __init__(self, progress: Progress, clock: Callable[[], float]) -> None:
+        self._progress, self._clock = progress, clock
         self._since: float | None = None
         self.not_counted_s = 0.0
 
+    def __enter__(self) -> None:
+        """The run begins."""
+
+    def __exit__(self, *raised: object) -> None:
+        """The run is over, and with it what was not counted."""
+        self._turn("")
+
     def progress(self, share: float, message: str) -> bool:
-        now = time.perf_counter()
+        """A `Progress` that passes on what it hears."""
+        self._turn(message)
+        return self._progress(share, message)
+
+    def _turn(self, message: str) -> None:
+        now = self._clock()
         if self._since is not None:
             self.not_counted_s += now - self._since
         self._since = now if message.endswith(NOT_COUNTED) else None
-        return self._progress(share, message)
 
 
 def _judged(name: str, program: Program, own: Plan, first: Plan | None) -> Plan:

@@ -28,7 +28,7 @@ from engine.program import library
 from engine.program.io import to_json
 from engine.program.model import Program
 from engine.solvers import Budget, find, solve
-from engine.solvers.registry import NOT_COUNTED, refuse_bad_budget
+from engine.solvers.registry import Watch, refuse_bad_budget
 from engine.workflows.compare import applicable
 
 Clock = Callable[[], float]
@@ -117,18 +117,10 @@ def budget_is_kept(
     _plan(name, program, replace(budget, seconds=0.0))
 
     def seconds() -> float:
-        begun = clock()
-        uncounted, since = 0.0, None
-
-        def progress(share: float, word: str) -> bool:
-            nonlocal uncounted, since
-            now = clock()
-            uncounted += 0.0 if since is None else now - since
-            since = now if word.endswith(NOT_COUNTED) else None
-            return budget.progress(share, word)
-
-        _plan(name, program, replace(budget, progress=progress))
-        return clock() - begun - uncounted
+        begun, watch = clock(), Watch(budget.progress, clock)
+        with watch:
+            _plan(name, program, replace(budget, progress=watch.progress))
+        return clock() - begun - watch.not_counted_s
 
     most = budget.seconds * (1 + OVERRUN) + OVERRUN_S
     took = seconds()

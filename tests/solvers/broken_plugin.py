@@ -19,6 +19,7 @@ import mallocmuzero
 from engine.errors import SolverError
 from engine.solvers import SOLVERS, registry
 from engine.solvers.plugins import GROUP, register_plugins
+from engine.solvers.registry import NOT_COUNTED
 from mallocmuzero import Budget, Plan, Program, Stay
 
 
@@ -113,6 +114,13 @@ def throws_dice(program: Program, budget: Budget) -> Plan:
 
 def overruns(program: Program, budget: Budget) -> Plan:
     CLOCK.now_s += 2 * budget.seconds + 5
+    return mallocmuzero.solve(program, "greedy")
+
+
+def compiles_last(program: Program, budget: Budget) -> Plan:
+    """Nothing wrong: it announces what is not counted."""
+    budget.progress(0.9, f"compiling {NOT_COUNTED}")
+    CLOCK.now_s += 60
     return mallocmuzero.solve(program, "greedy")
 
 

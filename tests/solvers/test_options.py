@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import mallocmuzero
-from engine.errors import ConfigError, UsageError
+from engine.errors import ConfigError, EngineError, UsageError
+from engine.hardware.what_if import WhatIf, derive
 from engine.program.library import load_sample
 from engine.solvers import SOLVERS, Budget, solve
 from tests.strategies import random_program
@@ -52,6 +53,18 @@ def test_values_of_another_kind_are_refused(name: str, option: str, value: Any) 
 def test_fewer_than_one_is_refused(name: str, option: str, number: int) -> None:
     with pytest.raises(ConfigError, match=f"{name}: {number} {option}; name at least one"):
         mallocmuzero.solve(load_sample("teach-prefetch"), name, **{option: number})
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("model", "nonsense"), ("simulations", -5), ("checkpoint", "/no/such"), ("algorithm", "best")],
+)
+def test_the_agent_refuses_them_where_nothing_is_decided_too(option: str, value: Any) -> None:
+    program = load_sample("teach-keep-or-drop")
+    program = derive(program, WhatIf(fast_bytes=program.hardware.alignment), "cramped")
+    assert solve("muzero", program, Budget(0.0)).solver == "muzero"
+    with pytest.raises(EngineError, match=f"{value}"):
+        solve("muzero", program, Budget(0.0, options={option: value}))
 
 
 @pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf"), 1e300])

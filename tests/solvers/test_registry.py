@@ -28,13 +28,20 @@ def test_the_table_is_read_without_the_solvers_libraries() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_what_is_announced_as_not_counted_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+COMPILES, WORKS = (f"compiling {NOT_COUNTED}", 5.0), ("works", 2.0)
+
+
+@pytest.mark.parametrize("phases", [(COMPILES, WORKS), (WORKS, COMPILES)])
+def test_what_is_announced_as_not_counted_is_not_counted(
+    phases: tuple[tuple[str, float], ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to the next report, or to the end of the run."""
     clock = SimpleNamespace(perf_counter=lambda: now)
     now = 0.0
 
     def run(program: Program, budget: Budget) -> Plan:
         nonlocal now
-        for message, seconds in ((f"compiling {NOT_COUNTED}", 5.0), ("works", 2.0)):
+        for message, seconds in phases:
             budget.progress(0.0, message)
             now += seconds
         return all_slow(program, budget)

@@ -100,6 +100,7 @@ def test_more_seconds_than_the_budget_has() -> None:
 
     assert kept("overruns") == "took 13.0 s of 4 s"
     assert kept("fine") is None
+    assert kept("compiles_last") is None
 
 
 def test_an_end_that_is_not_heeded() -> None:
