@@ -15,7 +15,7 @@ from engine.plan.simulate import simulate
 from engine.program.model import Program
 from engine.solvers.local.compiled import Code, interpreted
 from engine.solvers.local.machine import code_at_hand
-from engine.solvers.local.search import Run, Schedule, compile_all
+from engine.solvers.local.search import GROUPS_AT_ONCE, Run, Schedule, compile_all
 from engine.solvers.local.warming import Warming
 from engine.solvers.registry import SOLVERS, Budget
 from engine.solvers.rounded import roundings
@@ -48,9 +48,13 @@ def local(program: Program, budget: Budget) -> Plan:
 
 def density(program: Program, budget: Budget) -> Plan:
     """A greedy over whole stays, without a bound; takes what time it needs."""
-    del budget
-    run = Run(program, seed=0)
-    run.build(lambda: True)
+    run, asked = Run(program, seed=0), count(1)
+
+    def goes_on() -> bool:
+        served = min(GROUPS_AT_ONCE * next(asked), run.num_groups)
+        return budget.progress(served / run.num_groups, f"{served} of {run.num_groups} groups")
+
+    run.build(goes_on)
     return run.plan({})
 
 

@@ -177,6 +177,17 @@ def test_an_unknown_option_is_refused(program: Program) -> None:
         solve("local", program, Budget(1.0, options={"movs": 3}))
 
 
+def test_density_tells_how_many_groups_it_has_served_and_can_be_ended() -> None:
+    program, told = random_program(3, 60), list[tuple[float, str]]()
+    plan = solve("density", program, Budget(progress=lambda *word: not told.append(word)))
+    assert [share for share, _ in told] == sorted({share for share, _ in told})
+    assert len(told) > 2 and told[-1][0] == 1.0
+    told.clear()
+    ended = solve("density", program, Budget(progress=lambda *word: bool(told.append(word))))
+    assert len(told) == 1
+    assert len(ended.stays) < len(plan.stays)
+
+
 def test_progress_tells_and_cancels(program: Program) -> None:
     told: list[tuple[float, str]] = []
 
