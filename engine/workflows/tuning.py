@@ -329,9 +329,10 @@ class _Search:
             self.note(f"{one.option.title}: {error}")
             return None
         self.num_captures += CAPTURE_COMPILES
-        variant = _Variant(
-            priced_like(session, one.session), one.option, one.total, seen, one.beside
-        )
+        own = self.own.session
+        beside = None if one.beside is None else priced_like(own, one.beside)
+        session = priced_like(session, one.session)
+        variant = _Variant(session, one.option, one.total, seen, beside)
         if self.best[0].option is one.option:
             self.best = variant, None
         return variant
