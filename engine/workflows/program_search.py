@@ -1,17 +1,18 @@
 """The first part of `tune`: which options of the compiler make a faster program.
 
 From cheap to dear: early stops say which of them make another program; as many of these as there
-are compiles for, kinds in turn, are compiled whole, and last the best two of different kinds
-together. Placement is then tuned in the programs of the best two. (What an early stop shows of the
-bytes in slow memory does not tell which program is faster: it was measured.)
+are compiles for are compiled whole, one of each kind, then what is nearest to the best, and last
+the best two of different kinds together. Placement is then tuned in the programs of the best two.
+(What an early stop shows of the bytes in slow memory does not tell which program is faster: it was
+measured.)
 """
 
 from __future__ import annotations
 
+import math
 import random
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -110,15 +111,18 @@ def search_program_options(
         return not ran_out
 
     found = ProgramSearch((), default_total)
-    left = deque(effective(answers, _wanted(answers), note, goes_on))
-    judge = _Judge(answers, note)
+    left = list(effective(answers, _wanted(answers), note, goes_on))
+    judge, kinds = _Judge(answers, note), set[str]()
     while left and found.num_compiles < compiles - 1 and goes_on():
-        found = judge.with_one(found, left.popleft())
-    pair = _pair(found.better)
-    if pair is not None:
-        left.appendleft(pair)
-    while left and found.num_compiles < compiles and goes_on():
-        found = judge.with_one(found, left.popleft())
+        option = _following(left, kinds, found.better)
+        left.remove(option)
+        kinds.add(option.kind)
+        found = judge.with_one(found, option)
+    last = _pair(found.better)
+    if last is None and left:
+        last = _following(left, kinds, found.better)
+    if last is not None and found.num_compiles < compiles and goes_on():
+        found = judge.with_one(found, last)
     return replace(found, ran_out=ran_out)
 
 
@@ -149,6 +153,26 @@ def _wanted(answers: Answers) -> list[ProgramOption]:
     target, devices = answers.target, answers.stopped({}).devices
     given = set(target.flags)
     return [o for o in program_options(target.hardware, devices) if not given & set(o.flags)]
+
+
+def _following(
+    left: Sequence[ProgramOption], kinds: Collection[str], better: Sequence[Tried]
+) -> ProgramOption:
+    """The next option of those left: the first of each kind, then what is nearest to the best."""
+    if not better or left[0].kind not in kinds:
+        return left[0]
+    best = better[0].option
+    return min(left, key=lambda option: _distance(best, option))
+
+
+def _distance(one: ProgramOption, other: ProgramOption) -> float:
+    """How far the numbers are apart that two options give the same flags; infinite for others."""
+    if one.flags.keys() != other.flags.keys():
+        return math.inf
+    pairs = [(value, other.flags[name]) for name, value in one.flags.items()]
+    if not all(a.isdigit() and b.isdigit() for a, b in pairs):
+        return math.inf
+    return sum(abs(math.log(max(1, int(a)) / max(1, int(b)))) for a, b in pairs)
 
 
 def _pair(better: Sequence[Tried]) -> ProgramOption | None:

@@ -112,6 +112,26 @@ def test_the_last_compile_is_for_the_best_two_together(compiled: list[str]) -> N
     assert compiled == ["a", "c"]
 
 
+def test_of_a_limit_that_pays_the_nearest_is_tried_next(
+    compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = tuple(ProgramOption("scratch", {"limit": kib}) for kib in ("24", "50", "32", "25"))
+    given = (limits[0], option("c", "fusion"), *limits[1:])
+    total = {"24": 950.0, "50": 1100.0, "32": 930.0, "25": 960.0}
+    tried: list[str] = []
+
+    def under(answers: Any, options: Mapping[str, str]) -> Any:
+        tried.extend(options.values())
+        found = min((total.get(value, 1000.0) for value in options.values()), default=1000.0)
+        return SimpleNamespace(full=lambda _: SimpleNamespace(total_cycles=found))
+
+    monkeypatch.setattr(module, "program_options", lambda hardware, devices: given)
+    monkeypatch.setattr(module, "session_under", under)
+    monkeypatch.setattr(module, "effective", lambda answers, options, *more: list(options))
+    search(FakeAnswers(), compiles=5)
+    assert tried == ["24", "1", "25", "32", "50"]
+
+
 def test_the_compiles_and_the_time_hold(compiled: list[str]) -> None:
     assert len(search(FakeAnswers(), compiles=2).tried) == len(compiled) == 2
     answers = FakeAnswers()
