@@ -191,7 +191,7 @@ class _Search:
         """A run with another seed: from nothing, every third from the best beginning."""
         seed = self._budget.seed + SEEDS * number
         schedule = Schedule().heated(HEATS[number % len(HEATS)])
-        run = Run(self._program, seed, schedule, code=self._code)
+        run = Run(self._program, seed, schedule=schedule, code=self._code)
         if number % 3 == 0:
             run.begin_from(best)
         return run

@@ -53,6 +53,7 @@ def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[tuple[int, float]] = []
+    heats: list[float] = []
 
     class Still(Run):
         """Finds nothing, but for the third, which finds all that the greedy finds."""
@@ -67,6 +68,7 @@ def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
                 if len(begun) == 2:
                     self.build(lambda: True)
                 begun.append((self.seed, self.best_s))
+                heats.append(self._schedule.hot / search.Schedule().hot)
 
     def half_built(program: Program, seed: int, goes_on: object, code: object) -> Iterator[Run]:
         run = Still(program, seed)
@@ -84,6 +86,7 @@ def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
     assert len(seeds) > 3 and list(seeds) == [7 + solver.SEEDS * n for n in range(len(seeds))]
     # The first begins from what there is, the fourth from that again, the others from nothing.
     assert found_s[2] < found_s[0] == found_s[3] < found_s[1]
+    assert heats[:4] == pytest.approx([1.0, 10.0, 100.0, 1.0])
     assert simulate(program, plan).latency_s == pytest.approx(found_s[2], rel=1e-3)
 
 
