@@ -3,7 +3,7 @@
 What a user waits for: imports, start-up, the work, the file. A run keeps its word if its plan is
 not slower than XLA's own, and if it takes no more than 1.1 times its seconds and one more, beside
 what it announces as not counted. `--arms first-use` has an empty cache, as the first run on a
-machine.
+machine; `--arms busy` shares each of its cores with a process that never rests.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import product
 from pathlib import Path
 from statistics import mean
@@ -35,8 +36,15 @@ PROGRAMS = ("gptdecode-v5e-b8", "bert-v5e-b32-train", "alphatensorfull-v5e-b4-tr
 """A small one, one of 1,600 touches, and the largest."""
 SOLVERS = ("portfolio", "local", "rounded", "steered", "evolution", "muzero")
 TIMES = (1.0, 2.0, 10.0)
-CACHED, FIRST_USE = "cached", "first-use"
+CACHED, FIRST_USE, BUSY = "cached", "first-use", "busy"
 ARMS = (CACHED,)
+SPINNING = """
+import os, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+while os.getppid() > 1:
+    pass
+"""
+"""A process that keeps a core busy as long as there is one that asked for it."""
 MOST_SHARE, MOST_S = 1.1, 1.0
 """What a run may take: that share of its seconds, and so many seconds more."""
 
@@ -81,19 +89,20 @@ def measured(program: str, solver: str, seconds: float, seed: int, arm: str) -> 
         environment = dict(os.environ)
         if arm == FIRST_USE:
             environment[VARIABLE] = str(Path(name) / "cache")
-        begun, cpu_before_s = time.perf_counter(), children_cpu_s()
-        done = subprocess.run(
-            [sys.executable, "-m", "engine", *command],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        with busy_cores() if arm == BUSY else nullcontext():
+            begun, cpu_before_s = time.perf_counter(), children_cpu_s()
+            done = subprocess.run(
+                [sys.executable, "-m", "engine", *command],
+                cwd=ROOT,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            wall_s, cpu_s = time.perf_counter() - begun, children_cpu_s() - cpu_before_s
         if done.returncode:
             said = done.stderr.strip().splitlines()
             raise RuntimeError(said[-1] if said else f"it ended with {done.returncode}")
-        wall_s, cpu_s = time.perf_counter() - begun, children_cpu_s() - cpu_before_s
         notes = load_plan(file).notes
     body = json.loads(done.stdout)
     return {
@@ -109,6 +118,20 @@ def measured(program: str, solver: str, seconds: float, seed: int, arm: str) -> 
         "load": round(os.getloadavg()[0], 1),
         **standard(entry),
     }
+
+
+@contextmanager
+def busy_cores() -> Iterator[None]:
+    """Every core that this process may use has a process beside it that never rests."""
+    others = []
+    try:
+        for core in os.sched_getaffinity(0):
+            others.append(subprocess.Popen([sys.executable, "-c", SPINNING, str(core)]))
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
 
 
 def children_cpu_s() -> float:

@@ -555,13 +555,16 @@ def explored() -> Iterator[Figure]:
 def started() -> Iterator[Figure]:
     """Solvers in new processes."""
     every = [with_best_bound(row) for row in rows_of("cold") if is_of_program(row)]
-    for time in dict.fromkeys(row["key"][2] for row in every):
-        yield figure(
-            "cold",
-            f"`solve` in new processes, {time:g} s: plans; behind XLA's; late, by at most",
-            {ALL: [row for row in every if row["key"][2] == time]},
-            _started_in_words,
-        )
+    where = {cold.CACHED: "", cold.FIRST_USE: ", empty caches", cold.BUSY: ", busy cores"}
+    for arm, words in where.items():
+        rows = [row for row in every if row["key"][4] == arm]
+        for time in sorted({row["key"][2] for row in rows}):
+            yield figure(
+                "cold",
+                f"`solve` in new processes{words}, {time:g} s: plans; behind XLA's; late, by at most",
+                {ALL: [row for row in rows if row["key"][2] == time]},
+                _started_in_words,
+            )
 
 
 def _started_in_words(rows: Sequence[Row]) -> str:

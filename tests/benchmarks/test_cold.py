@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,15 @@ def test_a_row_is_measured_in_a_process_of_its_own(
     assert not cold.is_behind(some)
     assert some["wall_s"] > 0 and some["cpu_s"] > 0 and some["not_counted_s"] == 0
     assert "rounded" in capsys.readouterr().out
+
+
+def test_busy_cores_are_free_again_afterwards() -> None:
+    before_s = cold.children_cpu_s()
+    with cold.busy_cores():
+        begun = time.perf_counter()
+        while time.perf_counter() < begun + 0.3:
+            pass
+    assert cold.children_cpu_s() > before_s + 0.05
 
 
 def test_a_run_that_fails_says_why_and_the_others_are_measured(
