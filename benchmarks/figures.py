@@ -561,7 +561,8 @@ def started() -> Iterator[Figure]:
         for time in sorted({row["key"][2] for row in rows}):
             yield figure(
                 "cold",
-                f"`solve` in new processes{words}, {time:g} s: plans; behind XLA's; late, by at most",
+                f"`solve` in new processes{words}, {time:g} s: plans; behind XLA's; late, by at"
+                " most",
                 {ALL: [row for row in rows if row["key"][2] == time]},
                 _started_in_words,
             )

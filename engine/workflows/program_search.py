@@ -39,7 +39,7 @@ from engine.program.counts import refuse_unknown
 from engine.program.hlo.build import build_program
 from engine.program.hlo.parse import parse_hlo
 from engine.program.model import Program
-from engine.program.prices import is_measured, with_prices
+from engine.program.prices import PRICES, is_measured, with_prices
 from engine.workflows.capturing import SECONDS, SOLVERS, planners
 
 NEXT_TO_NOTHING = 5e-4
@@ -159,10 +159,10 @@ def _following(
     left: Sequence[ProgramOption], kinds: Collection[str], better: Sequence[Tried]
 ) -> ProgramOption:
     """The next option of those left: the first of each kind, then what is nearest to the best."""
-    if not better or left[0].kind not in kinds:
-        return left[0]
-    best = better[0].option
-    return min(left, key=lambda option: _distance(best, option))
+    untried = next((option for option in left if option.kind not in kinds), None)
+    if untried is not None:
+        return untried
+    return min(left, key=lambda option: _distance(better[0].option, option)) if better else left[0]
 
 
 def _distance(one: ProgramOption, other: ProgramOption) -> float:
@@ -244,7 +244,7 @@ def _priced(session: CompileSession, compiled: Outcome) -> CompileSession:
 
     What is in flight hides behind the cycles of that compile.
     """
-    program, stated = session.program, np.nan_to_num(compiled.observation.cycles)
+    program, stated = session.program, compiled.observation.cycles
     # Copies state 0 where the compile made them asynchronous: they are no price of that program's.
     prices = {
         time: price
@@ -264,7 +264,7 @@ def _priced(session: CompileSession, compiled: Outcome) -> CompileSession:
     unpriced = replace(program, instructions=instructions, accesses=accesses)
     taken_s = [
         float(cycles) * program.multiplicity(instruction.level) / program.hardware.clock_hz
-        for cycles, instruction in zip(stated, program.instructions, strict=True)
+        for cycles, instruction in zip(np.nan_to_num(stated), program.instructions, strict=True)
     ]
     return session.with_costs(with_prices(unpriced, prices, taken_s=taken_s))
 
@@ -283,7 +283,12 @@ def priced_like(session: CompileSession, other: CompileSession) -> CompileSessio
     )
     if instructions == session.program.instructions:
         return session
-    return session.with_costs(replace(session.program, instructions=instructions))
+    origin = {k: v for k, v in session.program.provenance.items() if k != PRICES}
+    said = {k: v for k, v in other.program.provenance.items() if k == PRICES}
+    provenance = {**origin, **said}
+    return session.with_costs(
+        replace(session.program, instructions=instructions, provenance=provenance)
+    )
 
 
 def program_under(

@@ -7,6 +7,7 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import cycle
 from pathlib import Path
 from types import MappingProxyType
@@ -207,6 +208,11 @@ class _Variant:
     def options(self) -> Mapping[str, str]:
         return {} if self.option is None else self.option.flags
 
+    @cached_property
+    def scale(self) -> float:
+        """`default_total`, as a share of what its own session gives for that placement."""
+        return self.default_total / total(self.session.full({}))
+
 
 @dataclass(frozen=True)
 class _Chance:
@@ -385,7 +391,7 @@ class _Search:
     def _total(self, variant: _Variant, trial: Trial | None) -> float:
         if trial is None:
             return variant.default_total
-        return variant.default_total * total(trial.full) / total(variant.session.full({}))
+        return variant.scale * total(trial.full)
 
     @property
     def flags(self) -> Flags:

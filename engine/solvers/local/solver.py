@@ -23,8 +23,8 @@ from engine.solvers.rounded import roundings
 SEEDS = 1_000_003
 """Between the seeds of two searches one after another."""
 HEATS = (1.0, 10.0, 100.0)
-"""How much hotter than the first the searches after it begin, in turn: where a few large groups
-decide, a change costs much before it pays."""
+"""How hot searches begin, in turn from the first one on: where a few large groups decide, a change
+costs much before it pays."""
 
 BEGINNING_SHARE = 0.4
 """Most of the time that the beginnings may take."""
