@@ -36,7 +36,7 @@ from engine.compiler.steering.candidates import pass_option_candidates, random_r
 from engine.compiler.steering.outcome import CompileSession, compile_session
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS
-from engine.errors import CompilerError, EngineError
+from engine.errors import CompilerError, EngineError, UsageError
 from engine.program import library
 from engine.workflows.capturing import answers_folder
 from engine.workflows.tuning import tune_program
@@ -114,6 +114,12 @@ def _row(name: str, seconds: float, seed: int) -> Row:
         note=lambda text: print(f"{name}: {text}", flush=True),
     )
     took_s = time.monotonic() - began
+    if (most := max(tuned.compiles, tuned.random_compiles)) > COMPILES:
+        # A row is of one run: what earlier runs tried beyond its compiles is no part of it.
+        raise UsageError(
+            f"tuning: it went on from earlier runs, with {most} whole compiles; remove"
+            f" tuning-*.json from {answers_folder()}"
+        )
     by_chance = {}
     if tuned.random_improvement is not None:
         by_chance["chosen"] = tuned.random_improvement

@@ -69,9 +69,7 @@ def with_prices(
     sources = price_sources(program)
     for time, price in prices.items():
         old, new_s = instructions[time], awaited.get(time, seconds[time])
-        instructions[time] = replace(
-            old, fast_s=max(0.0, old.fast_s - old.priced_s) + new_s, priced_s=new_s
-        )
+        instructions[time] = _priced(old, new_s)
         sources[old.name] = price.source
     origin = {k: v for k, v in program.provenance.items() if k != PRICES}
     entry = _entry(instructions, sources, profile or profile_name(program))
@@ -79,8 +77,26 @@ def with_prices(
     return replace(program, instructions=tuple(instructions), provenance=provenance)
 
 
+def with_prices_of(program: Program, other: Program) -> Program:
+    """The program with what instructions of the same names are priced in `other`, and by whom."""
+    priced = {i.name: i.priced_s for i in other.instructions}
+    instructions = tuple(_priced(i, priced.get(i.name, i.priced_s)) for i in program.instructions)
+    sources = price_sources(program) | price_sources(other)
+    origin = {k: v for k, v in program.provenance.items() if k != PRICES}
+    entry = _entry(instructions, sources, profile_name(other) or profile_name(program))
+    provenance = {**origin, **({PRICES: entry} if entry else {})}
+    return replace(program, instructions=instructions, provenance=provenance)
+
+
+def _priced(instruction: Instruction, new_s: float) -> Instruction:
+    if new_s == instruction.priced_s:
+        return instruction
+    stated_s = max(0.0, instruction.fast_s - instruction.priced_s)
+    return replace(instruction, fast_s=stated_s + new_s, priced_s=new_s)
+
+
 def _entry(
-    instructions: list[Instruction], sources: Mapping[str, str], profile: str
+    instructions: Sequence[Instruction], sources: Mapping[str, str], profile: str
 ) -> dict[str, Any]:
     names = dict.fromkeys(i.name for i in instructions if i.priced_s > 0)
     entry: dict[str, Any] = {}

@@ -39,7 +39,7 @@ from engine.program.counts import refuse_unknown
 from engine.program.hlo.build import build_program
 from engine.program.hlo.parse import parse_hlo
 from engine.program.model import Program
-from engine.program.prices import PRICES, is_measured, with_prices
+from engine.program.prices import is_measured, with_prices
 from engine.workflows.capturing import SECONDS, SOLVERS, planners
 
 NEXT_TO_NOTHING = 5e-4
@@ -267,28 +267,6 @@ def _priced(session: CompileSession, compiled: Outcome) -> CompileSession:
         for cycles, instruction in zip(np.nan_to_num(stated), program.instructions, strict=True)
     ]
     return session.with_costs(with_prices(unpriced, prices, taken_s=taken_s))
-
-
-def priced_like(session: CompileSession, other: CompileSession) -> CompileSession:
-    """The session with the prices that instructions of the same names have in `other`."""
-    priced_s = {i.name: i.priced_s for i in other.program.instructions}
-    instructions = tuple(
-        replace(
-            instruction,
-            fast_s=max(0.0, instruction.fast_s - instruction.priced_s) + new_s,
-            priced_s=new_s,
-        )
-        for instruction in session.program.instructions
-        for new_s in [priced_s.get(instruction.name, instruction.priced_s)]
-    )
-    if instructions == session.program.instructions:
-        return session
-    origin = {k: v for k, v in session.program.provenance.items() if k != PRICES}
-    said = {k: v for k, v in other.program.provenance.items() if k == PRICES}
-    provenance = {**origin, **said}
-    return session.with_costs(
-        replace(session.program, instructions=instructions, provenance=provenance)
-    )
 
 
 def program_under(

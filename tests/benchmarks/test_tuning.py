@@ -61,6 +61,21 @@ def test_what_has_a_row_is_not_tuned_again_and_the_sets_stand_apart(
     assert "wav2vec-v4-b8" not in tuned, "XLA's plan leaves nothing to win"
 
 
+@pytest.mark.parametrize("compiles", [(13, 12), (12, 13)])
+def test_what_earlier_runs_compiled_beyond_the_limit_makes_no_row(
+    compiles: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, by_chance = compiles
+    tuned = SimpleNamespace(compiles=own, random_compiles=by_chance)
+    monkeypatch.setattr(tuning, "tune_program", lambda program, **more: tuned)
+    monkeypatch.setattr(tuning, "ROWS", tmp_path / "tuning.json")
+    failures.take()
+    tuning.run("tuning", Settings(programs=("t5-v5e-b24",)))
+    assert read(tmp_path / "tuning.json") == []
+    (told,) = failures.take()
+    assert f"with {max(compiles)} whole compiles; remove" in told
+
+
 def test_program_options_to_try_are_chosen_on_no_held_out_program() -> None:
     assert set(program_options.PROGRAMS) <= set(library.sample_names())
 

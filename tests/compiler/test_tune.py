@@ -790,8 +790,11 @@ def test_what_options_and_what_placement_gain_is_told_apart(
     assert tuned.flags.program_hash == content_hash(option_search.program)
     assert kept[0].program_options == {"xla_x": "1"}
     assert kept[0].notes["title"] == "xla_x=1"
+    ((verified, told, beside),) = option_search.asked
+    assert told == options
     # What is predicted of both is by fitted costs.
-    assert option_search.asked == [(option_search.under["xla_x"], options, option_search.usual)]
+    assert verified.asked is option_search.under["xla_x"].asked
+    assert beside.asked is option_search.usual.asked
 
 
 def test_what_an_option_gains_counts_though_its_program_cannot_be_captured(

@@ -22,6 +22,7 @@ from engine.program.prices import (
     price_sources,
     priced_s,
     with_prices,
+    with_prices_of,
 )
 from engine.program.validate import validate
 from engine.solvers import Budget, solve
@@ -115,6 +116,18 @@ def test_work_in_flight_hides_behind_what_a_compile_takes() -> None:
         assert priced_s(priced) == pytest.approx(left_s, abs=1e-15)
     both = {0: Price(6 * US, over=LINKS), 1: Price(US)}
     assert priced_s(with_prices(program, both, taken_s=taken_s)) == pytest.approx(US)
+
+
+def test_a_program_gets_the_prices_of_another_with_who_made_them() -> None:
+    own = with_prices(straight(), {0: Price(3 * US)})
+    other = with_prices(straight(), {0: Price(US, KERNEL), 1: Price(2 * US)})
+    made = with_prices_of(own, other)
+    assert [i.priced_s for i in made.instructions[:3]] == [US, 2 * US, 0.0]
+    assert [i.fast_s for i in made.instructions] == pytest.approx(
+        [i.fast_s for i in other.instructions]
+    )
+    assert price_sources(made) == price_sources(other)
+    assert with_prices_of(other, other) == other
 
 
 def test_works_on_one_link_hide_behind_different_time() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,12 +15,9 @@ from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.target import GENERATIONS, SCOPED_LIMIT, Target
 from engine.errors import CompilerError
-from engine.program.library import load_sample
-from engine.program.model import Program
-from engine.program.prices import KERNEL, Price, price_sources, priced_s, with_prices
+from engine.program.prices import priced_s
 from engine.workflows import program_search as module
 from engine.workflows.program_search import (
-    priced_like,
     random_program_options,
     search_program_options,
     session_under,
@@ -288,26 +284,3 @@ def test_what_the_program_of_an_option_has_no_estimate_for_is_priced() -> None:
     assert outcome.priced_cycles == pytest.approx(moved_s * session.program.hardware.clock_hz)
     assert total(outcome) == pytest.approx(100_000 + outcome.priced_cycles)
     assert priced_s(session.program) == pytest.approx(moved_s)
-
-
-@dataclass(frozen=True)
-class Priced:
-    """What a session says of its program."""
-
-    program: Program
-
-    def with_costs(self, program: Program) -> Priced:
-        return Priced(program)
-
-
-def test_a_program_gets_the_prices_that_another_compile_leaves_of_it() -> None:
-    """With who priced what; one that has them already stays as it is."""
-    plain = load_sample("teach-prefetch")
-    own = Priced(with_prices(plain, {0: Price(3e-6)}))
-    other = Priced(with_prices(plain, {0: Price(1e-6, KERNEL), 1: Price(2e-6)}))
-    made = priced_like(own, other).program  # type: ignore[arg-type]
-    assert [i.priced_s for i in made.instructions[:3]] == [1e-6, 2e-6, 0.0]
-    taken_s = [i.fast_s for i in made.instructions]
-    assert taken_s == pytest.approx([i.fast_s for i in other.program.instructions])
-    assert price_sources(made) == price_sources(other.program)
-    assert priced_like(other, other) is other  # type: ignore[arg-type,comparison-overlap]
