@@ -1,16 +1,17 @@
 """The section `kills`: `kill -9` at random moments, and what is left afterwards.
 
 `solve`, `bench`, `train`, `tune` (with the real compiler), a job of the explorer and its whole
-server are started and killed in turn, each in a folder of its own, until `--games` kills (40, if it
-is not given) have met a process that still worked. None may leave a process that goes on, or a file
-that is half written, and the same command, started again, has to reach its end. Temporary folders
-are swept by the next process that makes one, once they are a minute old. Kills are added to those
-of earlier runs, in a row for each kind and commit.
+server are started and killed, each time the one of which the fewest kills are known, in a folder of
+its own, until `--games` kills (40, if it is not given) have met a process that still worked. A kill
+comes at a random moment of the time that the command takes. None may leave a process that goes on,
+or a file that is half written, and the same command, started again, has to reach its end. Temporary
+folders are swept by the next process that makes one, once they are a minute old. Kills are added to
+those of earlier runs, in a row for each kind and commit.
 """
 
 from __future__ import annotations
 
-import itertools
+import functools
 import os
 import random
 import signal
@@ -21,7 +22,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.rows import RESULTS, ROOT, Row, commit, put, read
@@ -32,7 +32,9 @@ from engine.files import read_json
 from engine.program.io import save
 
 ROWS = RESULTS / "kills.json"
-PROGRAM = "teach-fragmentation"
+PROGRAM, LESSON = "lstm-v5e-b64-train", "teach-fragmentation"
+"""On the first one, solvers work to the end of their time."""
+SECONDS = 2
 KILLS = 40
 PATIENCE_S = 10.0
 """In which a child has to end after its parent."""
@@ -41,13 +43,11 @@ import sys, time
 from engine.program.library import load_sample
 from ui.jobs.protocol import DONE
 from ui.jobs.queue import Workshop
-job = Workshop().start(load_sample("%s"), "portfolio", 8)
+job = Workshop().start(load_sample("%s"), "portfolio", %d)
 while not job.is_over:
     time.sleep(0.1)
 sys.exit(job.state != DONE)
 """
-
-
 SERVER = """
 import os, runpy, signal, sys, threading, time, urllib.request
 from engine.cli.app import server_command
@@ -62,7 +62,7 @@ def visit():
             break
         except OSError:
             time.sleep(0.1)
-    job = workshop().start(load_sample("%s"), "portfolio", 8)
+    job = workshop().start(load_sample("%s"), "portfolio", %d)
     while not job.is_over:
         time.sleep(0.1)
     if job.state != DONE:
@@ -75,15 +75,8 @@ runpy.run_module("streamlit", run_name="__main__")
 """The server, with a visitor in it who has a job run and then ends it."""
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What is killed. `command`: its words, given the folder for all that it writes.
-
-    `longest_s`: a kill comes at a random moment before that.
-    """
-
-    command: Callable[[Path], list[str]]
-    longest_s: float = 8.0
+Command = Callable[[Path], list[str]]
+"""The words of what is killed, given the folder for all that it writes."""
 
 
 def _engine(*words: object) -> list[str]:
@@ -91,12 +84,12 @@ def _engine(*words: object) -> list[str]:
 
 
 def _solve(folder: Path) -> list[str]:
-    return _engine("solve", PROGRAM, "--seconds", 8, "-o", folder / "plan.json")
+    return _engine("solve", PROGRAM, "--seconds", SECONDS, "-o", folder / "plan.json")
 
 
 def _bench(folder: Path) -> list[str]:
-    names = ("--programs", f"teach-prefetch,{PROGRAM}", "--solvers", "portfolio")
-    return _engine("bench", *names, "-o", folder / "results.json", "--seconds", 3)
+    names = ("--programs", f"{LESSON},{PROGRAM}", "--solvers", "portfolio")
+    return _engine("bench", *names, "-o", folder / "results.json", "--seconds", SECONDS)
 
 
 def _train(folder: Path) -> list[str]:
@@ -110,11 +103,20 @@ def _train(folder: Path) -> list[str]:
     )
     settings = [word for change in changes for word in ("--set", change)]
     into = ("--run", folder / "run", "-o", folder / "checkpoint")
-    return _engine("train", "--programs", PROGRAM, *little, *settings, *into)
+    return _engine("train", "--programs", LESSON, *little, *settings, *into)
 
 
 def _tune(folder: Path) -> list[str]:
-    """The program is captured by compiles that are cached; `tune` compiles it anew."""
+    """`tune` of a captured program, all of whose compiles are made anew."""
+    path = folder / "small.json.gz"
+    path.write_bytes(_captured())
+    little = ("--compiles", 2, "--seconds", 12, "--no-program-options", "--no-baseline")
+    return _engine("tune", path, *little, "--answers", folder / "a", "-o", folder / "flags.json")
+
+
+@functools.cache
+def _captured() -> bytes:
+    """The file of a small program, as the real compiler makes it."""
     from engine.compiler.capture.capture import Source, capture_stablehlo
     from engine.compiler.toolchain.libtpu import use_cpu_here
     from engine.compiler.toolchain.target import Target
@@ -122,10 +124,11 @@ def _tune(folder: Path) -> list[str]:
     from tests.compiler.exported import small
 
     use_cpu_here()
-    source, path = Source("small", Target("tpu-v5e"), small()), folder / "small.json.gz"
-    save(capture_stablehlo(source, capturing(compiles=1)), path)
-    little = ("--compiles", 3, "--seconds", 20, "--no-program-options", "--no-baseline")
-    return _engine("tune", path, *little, "--answers", folder / "a", "-o", folder / "flags.json")
+    source = Source("small", Target("tpu-v5e"), small())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "small.json.gz")
+        save(capture_stablehlo(source, capturing(compiles=1)), path)
+        return path.read_bytes()
 
 
 def _server(folder: Path) -> list[str]:
@@ -133,17 +136,17 @@ def _server(folder: Path) -> list[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    return [sys.executable, "-c", SERVER % PROGRAM, str(port)]
+    return [sys.executable, "-c", SERVER % (PROGRAM, SECONDS), str(port)]
 
 
-KINDS: Mapping[str, Kind] = {
-    "solve": Kind(_solve),
-    "solve muzero": Kind(lambda folder: [*_solve(folder), "--solver", "muzero"]),
-    "bench": Kind(_bench),
-    "explorer": Kind(lambda _: [sys.executable, "-c", JOB % PROGRAM]),
-    "server": Kind(_server, 20.0),
-    "tune": Kind(_tune, 60.0),
-    "train": Kind(_train, 60.0),
+KINDS: Mapping[str, Command] = {
+    "solve": _solve,
+    "solve muzero": lambda folder: [*_solve(folder), "--solver", "muzero"],
+    "bench": _bench,
+    "explorer": lambda _: [sys.executable, "-c", JOB % (PROGRAM, SECONDS)],
+    "server": _server,
+    "tune": _tune,
+    "train": _train,
 }
 
 
@@ -151,22 +154,37 @@ def run(section: str, settings: Settings) -> None:
     """Kill, look, start again, and print a line for each kill and one for all."""
     # Another run, or the same one gone on with, kills at other moments.
     chance = random.Random(f"{settings.seed} {sum(row['kills'] for row in read(ROWS))}")
-    kinds = itertools.cycle(KINDS.items())
+    lengths = dict[str, float]()
     wanted = settings.num_games(KILLS)
     kills = faults = 0
     while kills < wanted:
-        name, kind = next(kinds)
-        after_s = chance.uniform(0.1, kind.longest_s)
+        known = kills_of(read(ROWS))
+        name = min(KINDS, key=lambda kind: known.get(kind, 0))
+        if name not in lengths:
+            lengths[name] = length_s(KINDS[name])
+        after_s = chance.uniform(0.0, lengths[name])
         with tempfile.TemporaryDirectory() as folder:
-            found = faults_of(kind, Path(folder), after_s)
+            found = faults_of(KINDS[name], Path(folder), after_s)
         text = "had ended before" if found is None else "; ".join(found) or "nothing left"
-        print(f"{name:14} killed after {after_s:4.1f} s: {text}", flush=True)
+        when = f"{after_s:4.1f} of {lengths[name]:4.1f} s"
+        print(f"{name:14} killed after {when}: {text}", flush=True)
         if found is not None:
             note(name, found)
             kills += 1
             faults += len(found)
     print(f"{kills} kills, {faults} faults")
     print(f"in all: {summary(read(ROWS))}")
+
+
+def length_s(command: Command) -> float:
+    """How long a command takes that is let end: the second time, since the first may compile."""
+    for _ in range(2):
+        with tempfile.TemporaryDirectory() as folder:
+            words = command(Path(folder))
+            begun = time.monotonic()
+            _end(words)
+            took_s = time.monotonic() - begun
+    return took_s
 
 
 def note(name: str, found: list[str]) -> None:
@@ -178,26 +196,37 @@ def note(name: str, found: list[str]) -> None:
 
 def summary(rows: Sequence[Row]) -> str:
     """The kills of each kind, and how often something was left."""
-    kinds = Counter[str]()
-    for row in rows:
-        kinds[row["key"][0]] += row["kills"]
-    told = ", ".join(f"{number} of `{name}`" for name, number in sorted(kinds.items()))
+    told = ", ".join(f"{number} of `{name}`" for name, number in sorted(kills_of(rows).items()))
     return f"{told}; {sum(len(row['faults']) for row in rows)}"
 
 
-def faults_of(kind: Kind, folder: Path, after_s: float) -> list[str] | None:
+def kills_of(rows: Sequence[Row]) -> dict[str, int]:
+    """How often each kind was killed."""
+    kinds = Counter[str]()
+    for row in rows:
+        kinds[row["key"][0]] += row["kills"]
+    return kinds
+
+
+def faults_of(command: Command, folder: Path, after_s: float) -> list[str] | None:
     """What a kill leaves, and whether the next start gets to its end; None if there was no kill."""
-    command = kind.command(folder)
-    left = orphans_of(command, after_s)
+    words = command(folder)
+    left = orphans_of(words, after_s)
     if left is None:
         return None
     found = [*(f"process {number} goes on" for number in left), *half_written(folder)]
-    again = subprocess.run(
-        command, cwd=ROOT, env=_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    if again.returncode:
-        found.append(f"started again, it ends with {again.returncode}")
+    code = _end(words)
+    if code:
+        found.append(f"started again, it ends with {code}")
     return [*found, *half_written(folder)]
+
+
+def _end(words: list[str]) -> int:
+    """Run a command to its end; its exit code."""
+    quiet = subprocess.DEVNULL
+    return subprocess.run(
+        words, cwd=ROOT, env=_environment(), stdout=quiet, stderr=quiet
+    ).returncode
 
 
 def orphans_of(command: list[str], after_s: float) -> list[int] | None:

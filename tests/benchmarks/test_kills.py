@@ -37,7 +37,7 @@ def kill(
     command = [sys.executable, "-c", code, str(folder)]
     clock = SimpleNamespace(sleep=when, monotonic=time.monotonic, monotonic_ns=time.monotonic_ns)
     monkeypatch.setattr(kills, "time", clock)
-    return kills.faults_of(kills.Kind(lambda _: command), folder, 0.0)
+    return kills.faults_of(lambda _: command, folder, 0.0)
 
 
 def test_half_a_file_and_a_start_that_fails_are_faults(
@@ -77,10 +77,12 @@ def test_kills_of_the_living_are_counted_each_in_a_folder_of_its_own(
     found = iter([None, [], ["process 7 goes on"], None, [], *[[]] * 7])
     folders = []
 
-    def faults_of(kind: kills.Kind, folder: Path, after_s: float) -> list[str] | None:
+    def faults_of(command: kills.Command, folder: Path, after_s: float) -> list[str] | None:
+        assert 0.0 <= after_s <= 5.0
         folders.append(folder)
         return next(found)
 
+    monkeypatch.setattr(kills, "length_s", lambda command: 5.0)
     monkeypatch.setattr(kills, "faults_of", faults_of)
     monkeypatch.setattr(kills, "ROWS", tmp_path / "kills.json")
     kills.run("kills", Settings(games=3))
@@ -89,5 +91,5 @@ def test_kills_of_the_living_are_counted_each_in_a_folder_of_its_own(
     # A second run adds to the first.
     kills.run("kills", Settings(games=7))
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith("in all: 2 of `bench`, 1 of `explorer`, 2 of `server`, 1 of `solve`, ")
+    assert last.startswith("in all: 2 of `bench`, 1 of `explorer`, 1 of `server`, 2 of `solve`, ")
     assert last.endswith("; 1")
