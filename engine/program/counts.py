@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from engine.errors import ProgramFormatError, UsageError
 from engine.files import spelt_out
 from engine.program.io import content_hash
-from engine.program.model import TOP_LEVEL, Program, branch_of
+from engine.program.model import LEAST_SHARE, TOP_LEVEL, Program, branch_of
 from engine.program.validate import validate
 
 DEFAULT_TRIP_COUNT = 5
@@ -51,7 +51,7 @@ class Counts:
     """Counts given by the user, by the name of the instruction.
 
     `trips`: while -> iterations each time that it is reached. `shares`: conditional -> how often
-    each of its branches is taken; they add up to 1.
+    each of its branches is taken; they add up to 1, and none is below `LEAST_SHARE`.
     """
 
     trips: Mapping[str, int] = field(default_factory=dict)
@@ -63,11 +63,12 @@ class Counts:
             if not 1 <= count <= MAX_TRIP_COUNT:
                 raise UsageError(f"{name}={count}: a trip count is 1 to {MAX_TRIP_COUNT}")
         for name, shares in self.shares.items():
-            if not (all(share > 0 for share in shares) and abs(math.fsum(shares) - 1) < 1e-6):
+            is_taken = all(share >= LEAST_SHARE for share in shares)
+            if not (is_taken and abs(math.fsum(shares) - 1) < 1e-6):
                 shown = ",".join(map(str, shares))
                 raise UsageError(
-                    f"{name}={shown}: the shares of branches are above 0 and add up to 1; give"
-                    " one that is never taken a small share"
+                    f"{name}={shown}: the shares of branches are {LEAST_SHARE:.5f} or more and add"
+                    " up to 1; give one that is never taken the least"
                 )
 
     def to_json(self) -> dict[str, Any]:

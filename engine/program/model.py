@@ -17,6 +17,8 @@ INPUT_TIME = -1
 """Defining time of program inputs and constants."""
 TOP_LEVEL = -1
 """Level of a slot that no region holds."""
+LEAST_SHARE = 1e-5
+"""No branch of a conditional is taken more rarely: a sum of shares tells whether one is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,9 +356,8 @@ class Program:
     def _conditional(self, branches: tuple[int, ...]) -> Conditional:
         regions = [self.regions[branch] for branch in branches]
         times = math.fsum(region.multiplicity for region in regions)
-        is_whole = regions[0].kind == "branch" and times > (1 - 1e-6) * self.multiplicity(
-            regions[0].parent
-        )
+        of_all = self.multiplicity(regions[0].parent)
+        is_whole = regions[0].kind == "branch" and times > (1 - LEAST_SHARE / 2) * of_all
         return Conditional(branches, regions[0].start, regions[-1].end, is_whole)
 
     @cached_property

@@ -91,6 +91,13 @@ def test_given_counts_scale_what_is_inside_alone(dump: Path) -> None:
     assert target_facts_of(given)["counts"] == "w=20 c=[0.75, 0.25]"
 
 
+def test_a_branch_without_instructions_is_missing_however_rarely_it_is_taken(dump: Path) -> None:
+    """Else what the other one brings would count as there whichever runs."""
+    for shares in ([1e-5, 1 - 1e-5], [1e-5, 1 - 1e-5 + 9e-7]):
+        given = import_hlo(dump, None, "tpu-v5e", counts=Counts(shares={"c": shares}))
+        assert [c.is_whole for c in given.conditionals] == [False, False]
+
+
 def test_counts_are_changed_later(dump: Path) -> None:
     assumed = import_hlo(dump, None, "tpu-v5e")
     assumed = replace(assumed, provenance={**assumed.provenance, FASTEST_COMPILE: {"seconds": 1.0}})
@@ -147,8 +154,9 @@ def test_inner_loops_follow_their_outer_one() -> None:
         ([], ["d=0.5,0.5"], "no conditional called 'd'; it has c"),
         ([], ["c=0.2,0.3,0.5"], "c has 2 branches, and 3 shares were given"),
         ([], ["c=0.5,0.6"], "add up to 1"),
-        ([], ["c=1,0"], "above 0"),
-        ([], ["c=nan,0.5"], "above 0"),
+        ([], ["c=1,0"], "0.00001 or more"),
+        ([], ["c=nan,0.5"], "0.00001 or more"),
+        ([], ["c=1e-7,0.9999999"], "0.00001 or more"),
     ],
 )
 def test_counts_that_cannot_be_are_refused(
