@@ -17,6 +17,7 @@ from engine.errors import ProgramFormatError, UsageError
 from engine.files import spelt_out
 from engine.program.io import content_hash
 from engine.program.model import LEAST_SHARE, TOP_LEVEL, Program, branch_of
+from engine.program.prices import price_sources
 from engine.program.validate import validate
 
 DEFAULT_TRIP_COUNT = 5
@@ -174,9 +175,10 @@ def _refuse_stale_prices(program: Program, made: Program) -> None:
     """
     pairs = zip(program.regions, made.regions, strict=True)
     changed = [old for old, new in pairs if old.multiplicity != new.multiplicity]
+    sources = price_sources(program)
     for access in program.accesses:
         instruction = program.instructions[access.time]
-        if instruction.priced_s <= 0:
+        if instruction.priced_s <= 0 and instruction.name not in sources:
             continue
         for region in changed:
             if access.time < region.start and region.end <= access.end:

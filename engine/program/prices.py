@@ -16,7 +16,10 @@ from typing import Any
 from engine.program.model import Instruction, Program
 
 PRICES = "prices"
-"""The entry of a provenance that says who priced what: a list of instruction names by source."""
+"""The entry of a provenance that says who priced what: a list of instruction names by source.
+
+Work in flight that others hide whole is named too. Without prices it is there, and empty.
+"""
 
 MODEL = "model"
 """Operations, bytes and links (`engine.hardware.pricing`)."""
@@ -56,9 +59,9 @@ def with_prices(
 ) -> Program:
     """The program with the prices of these slots, in place of what they had.
 
-    Its provenance says who priced what; `profile`: the file that measured prices are from. A price
-    of nothing leaves its instruction unpriced. `taken_s`: seconds of one run that the instructions
-    take without prices, behind which works in flight hide; None: what they take at least.
+    Its provenance says who priced what; `profile`: the file that measured prices are from.
+    `taken_s`: seconds of one run that the instructions take without prices, behind which works in
+    flight hide; None: what they take at least.
     """
     seconds = {
         time: price.seconds * program.multiplicity(program.instructions[time].level)
@@ -71,9 +74,8 @@ def with_prices(
         old, new_s = instructions[time], awaited.get(time, seconds[time])
         instructions[time] = _priced(old, new_s)
         sources[old.name] = price.source
-    origin = {k: v for k, v in program.provenance.items() if k != PRICES}
     entry = _entry(instructions, sources, profile or profile_name(program))
-    provenance = {**origin, **({PRICES: entry} if entry else {})}
+    provenance = {**program.provenance, PRICES: entry}
     return replace(program, instructions=tuple(instructions), provenance=provenance)
 
 
@@ -81,10 +83,10 @@ def with_prices_of(program: Program, other: Program) -> Program:
     """The program with what instructions of the same names are priced in `other`, and by whom."""
     priced = {i.name: i.priced_s for i in other.instructions}
     instructions = tuple(_priced(i, priced.get(i.name, i.priced_s)) for i in program.instructions)
-    sources = price_sources(program) | price_sources(other)
-    origin = {k: v for k, v in program.provenance.items() if k != PRICES}
+    own = {name: who for name, who in price_sources(program).items() if name not in priced}
+    sources = own | price_sources(other)
     entry = _entry(instructions, sources, profile_name(other) or profile_name(program))
-    provenance = {**origin, **({PRICES: entry} if entry else {})}
+    provenance = {**program.provenance, PRICES: entry}
     return replace(program, instructions=instructions, provenance=provenance)
 
 
@@ -98,7 +100,7 @@ def _priced(instruction: Instruction, new_s: float) -> Instruction:
 def _entry(
     instructions: Sequence[Instruction], sources: Mapping[str, str], profile: str
 ) -> dict[str, Any]:
-    names = dict.fromkeys(i.name for i in instructions if i.priced_s > 0)
+    names = dict.fromkeys(i.name for i in instructions if i.priced_s > 0 or i.name in sources)
     entry: dict[str, Any] = {}
     for source in SOURCES:
         listed = [name for name in names if sources.get(name, MODEL) == source]

@@ -73,6 +73,23 @@ def test_a_program_from_before_prices_says_what_it_leaves_out(tmp_path: Path) ->
     )
 
 
+def test_what_is_hidden_whole_is_priced_all_the_same(tmp_path: Path) -> None:
+    host = "f32[64,128]{1,0:S(5)}"
+    text = module(
+        f"""  a = A parameter(0)
+  s = ({host}, A, u32[]) copy-start(a)
+  b = A tanh(a), backend_config={{"window_config":{{"estimated_cycles":"75000"}}}}
+  d = {host} copy-done(s)
+  ROOT r = ({host}, A) tuple(d, b)"""
+    )
+    path = tmp_path / "hidden.hlo"
+    path.write_text(text)
+    program = import_hlo(path, None, "tpu-v5e")
+    assert priced_s(program) == 0
+    assert unestimated_s(program) == {}
+    assert unestimated_remark(program) is None
+
+
 def test_what_must_be_slow_is_drawn_all_the_same(tmp_path: Path) -> None:
     """A sort whose operand alone must be slow; one of another thread, for which all must be."""
     program = before_prices(imported(tmp_path, cycles=1500))

@@ -23,6 +23,7 @@ from engine.program.counts import (
 )
 from engine.program.io import load
 from engine.program.model import Program, Region
+from engine.program.prices import priced_s
 from engine.program.provenance import (
     FASTEST_COMPILE,
     fastest_compile_s,
@@ -59,6 +60,32 @@ UNKNOWN = module(
     "%busy\n  p2 = A parameter(0)\n  ROOT e = A abs(p2)",
 )
 """A loop of unknown length, and a conditional one of whose branches has no instruction."""
+
+
+FLYING = module(
+    """  a = A parameter(0)
+  n = s32[] parameter(1)
+  s = (HOST, A, u32[]) copy-start(a)
+  t = (s32[], A) tuple(n, a)
+  w = (s32[], A) while(t), condition=%condition, body=%body
+  y = A get-tuple-element(w), index=1
+  d = HOST copy-done(s)
+  ROOT r = (HOST, A) tuple(d, y)""".replace("HOST", "f32[64,128]{1,0:S(5)}"),
+    """%condition
+  p = (s32[], A) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  m = s32[] constant(7)
+  ROOT c1 = pred[] compare(i, m), direction=LT""",
+    """%body
+  q = (s32[], A) parameter(0)
+  j = s32[] get-tuple-element(q), index=0
+  one = s32[] constant(1)
+  next = s32[] add(j, one)
+  x = A get-tuple-element(q), index=1
+  z = A tanh(x), backend_config={"window_config":{"estimated_cycles":"1500"}}
+  ROOT r = (s32[], A) tuple(next, z)""",
+)
+"""A copy to the host in flight over a loop of unknown length, five runs of which hide it."""
 
 
 @pytest.fixture
@@ -108,6 +135,16 @@ def test_counts_are_changed_later(dump: Path) -> None:
     at_once = import_hlo(dump, None, "tpu-v5e", counts=Counts({"w": 8}, {"c": [0.9, 0.1]}))
     assert twice.all_slow_s == pytest.approx(at_once.all_slow_s)
     assert given_counts(twice) == given_counts(at_once)
+
+
+def test_what_a_loop_hides_is_not_priced_by_other_counts(tmp_path: Path) -> None:
+    path = tmp_path / "flying.hlo"
+    path.write_text(FLYING)
+    hidden = import_hlo(path, None, "tpu-v5e")
+    assert priced_s(hidden) == 0
+    with pytest.raises(UsageError, match="s is in flight over w, and its price is what is left"):
+        recounted(hidden, Counts({"w": 1}))
+    assert priced_s(import_hlo(path, None, "tpu-v5e", counts=Counts({"w": 1}))) > 0
 
 
 def test_a_what_if_keeps_them(dump: Path) -> None:
