@@ -281,7 +281,7 @@ def run_verify(options: argparse.Namespace) -> int:
     answers = stored_answers(program, _answers_folder(options), own, args, note)
     default = compile_session(program, answers)
     if flags is not None:
-        request, session = _request_by_flags(default, flags)
+        request, session, default = _request_by_flags(default, flags)
     elif plan is not None:
         request, session = verify.request_by_plan(default, plan, note), default
     else:
@@ -322,19 +322,25 @@ def _verify_names(options: argparse.Namespace, exported: bytes) -> int:
     return EXIT_VIOLATION if unknown else 0
 
 
-def _request_by_flags(default: CompileSession, flags: Flags) -> tuple[Request, CompileSession]:
-    """What to compile for flags, and the session of which program.
+def _request_by_flags(
+    default: CompileSession, flags: Flags
+) -> tuple[Request, CompileSession, CompileSession]:
+    """What to compile for flags, the session of which program, and that of the default beside it.
 
-    They may hold options that make another program than `default` has; it is captured then.
+    They may hold options that make another program than `default` has. It is captured then, and
+    both have prices of one kind.
     """
     from engine.compiler.steering import verify
-    from engine.workflows.program_search import program_under
+    from engine.workflows.program_search import priced_like, program_under, session_under
 
     request, options = verify.request_by_flags(default.program, flags), flags.program_options
     _warn_of_other_program(default.program, flags)
     if not options:
-        return request, default
-    return request, program_under(default.program, default.answers, options, note)[0]
+        return request, default, default
+    answers = default.answers
+    session = program_under(default.program, answers, options, note)[0]
+    session = priced_like(session, session_under(answers, options))
+    return request, session, priced_like(default, session_under(answers, {}))
 
 
 def verdict_lines(verdict: Verdict) -> list[str]:

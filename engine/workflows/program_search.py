@@ -39,7 +39,7 @@ from engine.program.counts import refuse_unknown
 from engine.program.hlo.build import build_program
 from engine.program.hlo.parse import parse_hlo
 from engine.program.model import Program
-from engine.program.prices import is_measured, with_prices
+from engine.program.prices import is_measured, with_prices, with_prices_of
 from engine.workflows.capturing import SECONDS, SOLVERS, planners
 
 NEXT_TO_NOTHING = 5e-4
@@ -237,6 +237,14 @@ def session_under(answers: Answers, options: Mapping[str, str]) -> CompileSessio
     refuse_unknown(rough.program, target.counts)
     session = CompileSession(rough.with_counts(target.counts), own)
     return _priced(session, session.full({}))
+
+
+def priced_like(session: CompileSession, other: CompileSession) -> CompileSession:
+    """The session with the prices of another one's program.
+
+    Two programs are held against each other by those of `session_under`, which are of one kind.
+    """
+    return session.with_costs(with_prices_of(session.program, other.program))
 
 
 def _priced(session: CompileSession, compiled: Outcome) -> CompileSession:

@@ -36,13 +36,14 @@ from engine.errors import EngineError, UsageError
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
-from engine.program.prices import is_measured, with_prices_of
+from engine.program.prices import is_measured
 from engine.solvers import Budget, solve
 from engine.solvers.registry import refuse_bad_budget
 from engine.workflows.capturing import SOLVERS, answers_folder, capturing, solver_names
 from engine.workflows.program_search import (
     ProgramSearch,
     Tried,
+    priced_like,
     program_under,
     random_program_options,
     search_program_options,
@@ -334,8 +335,8 @@ class _Search:
             self.note(f"{one.option.title}: {error}")
             return None
         self.num_captures += CAPTURE_COMPILES
-        beside = None if one.beside is None else _priced_like(self.own.session, one.beside)
-        session = _priced_like(session, one.session)
+        beside = None if one.beside is None else priced_like(self.own.session, one.beside)
+        session = priced_like(session, one.session)
         variant = _Variant(session, one.option, one.total, seen, beside)
         if self.best[0].option is one.option:
             self.best = variant, None
@@ -482,11 +483,6 @@ class _Search:
             tried_program_options=() if self.program_search is None else self.program_search.tried,
             cut_short=tuple(self.cut_short),
         )
-
-
-def _priced_like(session: CompileSession, other: CompileSession) -> CompileSession:
-    """The session with the prices of another one's program."""
-    return session.with_costs(with_prices_of(session.program, other.program))
 
 
 def _least(wanted: Sequence[Tried | None]) -> int:

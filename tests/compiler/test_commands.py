@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import jax
@@ -22,6 +23,8 @@ from engine.errors import CompilerError, EngineError, PlanError, ProgramFormatEr
 from engine.plan.io import load_plan, save_plan
 from engine.program import library
 from engine.program.counts import Counts
+from engine.program.model import Program
+from engine.program.prices import Price, priced_s, with_prices
 from engine.solvers import Budget, solve
 from engine.workflows.tuning import Tuned, tune_program
 from tests.compiler.tiny_compiler import TinyCompiler
@@ -340,32 +343,48 @@ def test_tune_prints_the_contract_and_saves_the_flags(
     assert "refused  75% of     2.000 us: fusion.3{1}: out of memory" in out
 
 
-@pytest.mark.usefixtures("early_stops")
+@dataclass
+class Session:
+    """What `verify` asks of a session before it compiles anything."""
+
+    program: Program
+    answers: object = "answers"
+
+    def with_costs(self, program: Program) -> Session:
+        return Session(program)
+
+
 def test_flags_that_make_another_program_are_verified_in_that_program(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Both programs have prices of one kind, as `tune` holds them against each other."""
     program = library.resolve("gptdecode-v5e-b8")
-    options = {"xla_tpu_scoped_vmem_limit_kib": "24576", "xla_other": "1"}
-    notes = {"knobs": {"xla_tpu_scoped_vmem_limit_kib": "24576", "xla_gone": "1"}}
-    save_flags(Flags.of(program, options, notes=notes), tmp_path / "flags.json")
-    asked: list[object] = []
+    own = {"xla_tpu_scoped_vmem_limit_kib": "24576"}
+    notes = {"knobs": {**own, "xla_gone": "1"}}
+    flags = Flags.of(program, {**own, "xla_other": "1"}, notes=notes)
+    save_flags(flags, tmp_path / "flags.json")
+    made = replace(program, name="made")
 
     def program_under(program: object, answers: object, options: object, note: object) -> object:
-        asked.append(options)
-        return "its session", []
+        assert options == own
+        return Session(with_prices(made, {0: Price(4e-6)})), []
 
-    def early_result(session: object, wanted: object, usual: object) -> object:
-        asked.append((session, type(usual).__name__))
+    def session_under(answers: object, options: object) -> Session:
+        return Session(with_prices(program, {0: Price(2e-6 if options == own else 3e-6)}))
+
+    held: list[tuple[str, float]] = []
+
+    def early_result(session: Session, wanted: object, usual: Session) -> object:
+        held.extend((s.program.name, priced_s(s.program)) for s in (session, usual))
         raise CompilerError("enough")
 
+    monkeypatch.setattr("engine.compiler.steering.outcome.compile_session", Session)
     monkeypatch.setattr("engine.compiler.steering.verify.early_result", early_result)
     monkeypatch.setattr("engine.workflows.program_search.program_under", program_under)
+    monkeypatch.setattr("engine.workflows.program_search.session_under", session_under)
     answer = run("verify", "gptdecode-v5e-b8", tmp_path / "flags.json", "--answers", tmp_path)
     refused(answer, "enough")
-    assert asked == [
-        {"xla_tpu_scoped_vmem_limit_kib": "24576"},
-        ("its session", "CompileSession"),
-    ]
+    assert held == [("made", pytest.approx(2e-6)), (program.name, pytest.approx(3e-6))]
 
 
 @pytest.mark.parametrize("option", ["--no-program-options", "--no-knobs"])
