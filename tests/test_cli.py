@@ -368,6 +368,22 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_work_goes_on_though_nobody_reads_what_is_noted(tmp_path: Path) -> None:
+    """The result is there, on stdout and in its file, and the exit code is that of the command."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    plan, flags = tmp_path / "plan.json", tmp_path / "flags.json"
+    assert main(["solve", NAME, "--solver", "greedy", "-o", str(plan)]) == 0
+    command = [sys.executable, "-m", "engine", "export", NAME, str(plan), "-o", str(flags)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=writer, check=False)
+    assert (done.returncode, flags.exists()) == (0, True)
+    assert done.stdout
+    command = [sys.executable, "-m", "engine", "info", "no-such-sample"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=writer, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
 @pytest.mark.parametrize(
     ("arguments", "idle"),
     [

@@ -7,7 +7,6 @@ names the function that runs it.
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +39,7 @@ from engine.cli.arguments import RESUMES, refuse_bad_outputs
 from engine.cli.output import (
     EXIT_INTERRUPTED,
     EXIT_TERMINATED,
+    ReaderGone,
     complain,
     note,
     spell_out_on_stdout,
@@ -90,9 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return run(options)
     except EngineError as error:
         return complain(str(error))
-    except BrokenPipeError:
-        # The reader has seen enough; what is buffered must not complain again at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except ReaderGone:
+        # It has seen enough.
         return 0
     except OSError as error:
         return complain(f"{error.filename or 'file'}: {error.strerror or error}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, TextIO
 
 from engine.files import json_text, spelt_out
 from engine.hardware.unestimated_share import unestimated_remark, unestimated_share
@@ -32,20 +33,40 @@ EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
 
 
+class ReaderGone(Exception):
+    """Nobody reads the results any more."""
+
+
 def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]) -> None:
     """Print the result: one JSON object with `--json`, else lines for a person.
 
-    Raises ProgramFormatError for a result with a number that JSON has not.
+    Raises ProgramFormatError for a result with a number that JSON has not, ReaderGone.
     """
     text = json_text(body, "the result") if options.json else "\n".join(map(spelt_out, lines))
     # Flushed at once, so that a reader which is gone is noticed here.
-    print(text, flush=True)
+    try:
+        print(text, flush=True)
+    except BrokenPipeError as error:
+        _turn_away(sys.stdout)
+        raise ReaderGone from error
 
 
 def note(message: str) -> None:
-    """Print progress or a remark as one line on stderr, if there is one."""
-    if sys.stderr is not None:  # print would take None for stdout
+    """Print progress or a remark as one line on stderr, if there is one.
+
+    The work goes on where nobody reads it.
+    """
+    if sys.stderr is None:  # print would take it for stdout
+        return
+    try:
         print(spelt_out(message), file=sys.stderr)
+    except BrokenPipeError:
+        _turn_away(sys.stderr)
+
+
+def _turn_away(stream: TextIO) -> None:
+    """Have what is still printed go nowhere, so that nothing buffered complains at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def announcer() -> Callable[[float, str], bool]:
