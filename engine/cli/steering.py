@@ -16,7 +16,7 @@ from engine.cli.arguments import (
     refuse_given,
 )
 from engine.cli.output import EXIT_VIOLATION, note, show, warn_of_unestimated
-from engine.errors import PlanError, UsageError
+from engine.errors import EngineError, PlanError, UsageError
 from engine.files import (
     EXPORTED,
     foreign,
@@ -210,9 +210,15 @@ def run_tune(options: argparse.Namespace) -> int:
     use_cpu_here()
 
     def keep(flags: Flags) -> None:
-        if options.output is not None:
-            save_flags(flags, options.output)
-            note(f"{options.output}: written, the best so far: {flags.notes['title']}")
+        path = options.output
+        if path is None:
+            return
+        best = f"the best so far: {flags.notes['title']}"
+        if _is_better(path, flags):
+            note(f"{path}: left as it is, better than {best}")
+        else:
+            save_flags(flags, path)
+            note(f"{path}: written, {best}")
 
     program = library.resolve(options.program)
     tuned = tune_program(
@@ -251,6 +257,16 @@ def run_tune(options: argparse.Namespace) -> int:
     show(options, {**tuned.to_json(), "unestimated_share": unestimated_share(program)}, lines)
     warn_of_unestimated(program)
     return 0
+
+
+def _is_better(path: Path, flags: Flags) -> bool:
+    """Whether an earlier run of the same kind left better options in the file."""
+    from engine.compiler.steering.flags_file import load_flags
+
+    try:
+        return load_flags(path).gains_no_less(flags)
+    except EngineError:  # there is none, or it is no file of flags
+        return False
 
 
 def run_verify(options: argparse.Namespace) -> int:

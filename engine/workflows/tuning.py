@@ -18,7 +18,7 @@ from engine.compiler.costs.observations import observations_of
 from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.export import Aim, aims, exports
-from engine.compiler.steering.flags_file import INIT_ARGS_NOTE, OWN_NOTE, Flags
+from engine.compiler.steering.flags_file import GAIN_NOTE, INIT_ARGS_NOTE, OWN_NOTE, Flags
 from engine.compiler.steering.outcome import CompileSession, compile_session
 from engine.compiler.steering.program_options import ProgramOption
 from engine.compiler.steering.tune import (
@@ -405,7 +405,8 @@ class _Search:
             options |= trial.candidate.options
             session = variant.session
             aimed = aims(session.program, session.valid_plan(trial.candidate.options))
-        notes: dict[str, Any] = {"title": title, "versions": versions()}
+        gain = 1.0 - self._total(variant, trial) / self.own.default_total
+        notes: dict[str, Any] = {"title": title, GAIN_NOTE: gain, "versions": versions()}
         if target.init_args:
             notes |= {INIT_ARGS_NOTE: target.init_args}
         captured_with = target_of(self.program).options

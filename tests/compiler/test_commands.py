@@ -343,6 +343,47 @@ def test_tune_prints_the_contract_and_saves_the_flags(
     assert "refused  75% of     2.000 us: fusion.3{1}: out of memory" in out
 
 
+@pytest.mark.parametrize(
+    ("gains", "notes", "is_left"),
+    [
+        (0.12, {}, True),
+        (0.04, {}, False),
+        (None, {}, False),
+        # Against another default, or by another compiler.
+        (0.12, {"own_options": {"xla_a": "1"}}, False),
+        (0.12, {"libtpu_init_args": "--xla_a=1"}, False),
+        (0.12, {"versions": {"jax": "1"}}, False),
+    ],
+)
+def test_a_run_that_goes_on_leaves_better_flags_of_an_earlier_one(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    gains: float | None,
+    notes: dict[str, object],
+    is_left: bool,
+) -> None:
+    """Until it has found what it found before, it may be broken off again."""
+    path, name = tmp_path / "flags.json", "gptdecode-v5e-b8"
+    program = library.resolve(name)
+    earlier = Flags.of(program, {"xla_b": "1"}, notes={**notes, "improvement": gains})
+    save_flags(earlier, path)
+    found = Flags.of(program, {"xla_c": "1"}, notes={"title": "captured", "improvement": 0.05})
+
+    def tune_program(*given: object, keep: Callable[[Flags], None], **more: object) -> Tuned:
+        keep(found)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("engine.workflows.tuning.tune_program", tune_program)
+    code, _, err = run("tune", name, "-o", path, "--answers", tmp_path)
+    assert code == 130
+    assert load_flags(path).compiler_options == {"xla_b" if is_left else "xla_c": "1"}
+    assert (f"{path}: left as it is, better than the best so far: captured" in err) == is_left
+    save_flags(replace(earlier, program_hash="0123"), path)
+    run("tune", name, "-o", path, "--answers", tmp_path)
+    assert load_flags(path).compiler_options == {"xla_c": "1"}
+
+
 @dataclass
 class Session:
     """What `verify` asks of a session before it compiles anything."""

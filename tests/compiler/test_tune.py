@@ -447,6 +447,8 @@ def test_what_is_best_so_far_is_kept_though_the_search_is_broken_off(
         )
     assert len(known) == 4
     assert [cycles(flags.compiler_options) for flags in kept] == [990.0, 970.0]
+    gains = [1 - (cycles(flags.compiler_options) + 10) / 1010 for flags in kept]
+    assert [flags.notes["improvement"] for flags in kept] == pytest.approx(gains)
     assert all(flags.program_hash == content_hash(program) for flags in kept)
 
 

@@ -33,6 +33,12 @@ OWN_NOTE = "own_options"
 TOPOLOGY_NOTE = "topology"
 """The note that holds the topology of a program of a mesh."""
 
+GAIN_NOTE = "improvement"
+"""The note that holds the share of the default's total that the options were seen to save."""
+
+_OF_DEFAULT = (INIT_ARGS_NOTE, OWN_NOTE, TOPOLOGY_NOTE, "versions")
+"""The notes that say what the default is, beside the program."""
+
 MAX_OPTIONS = 300
 MAX_TEXT = 2**20
 
@@ -94,6 +100,16 @@ class Flags:
         if not isinstance(noted, Mapping):
             return {}
         return {k: v for k, v in self.compiler_options.items() if noted.get(k) == v}
+
+    def gains_no_less(self, other: Flags) -> bool:
+        """Whether these are known to save as much as others of one program and default."""
+        mine, theirs = self.notes.get(GAIN_NOTE), other.notes.get(GAIN_NOTE)
+        is_alike = self.program_hash == other.program_hash and all(
+            self.notes.get(key) == other.notes.get(key) for key in _OF_DEFAULT
+        )
+        if not (isinstance(mine, float) and isinstance(theirs, float)):
+            return False
+        return is_alike and mine >= theirs
 
     @property
     def target(self) -> Target:
