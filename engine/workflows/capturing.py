@@ -83,14 +83,20 @@ def answers_folder() -> Path:
 
 
 def solver_names(solvers: str) -> tuple[str, ...]:
-    """The solvers in a text that names them with commas. Raises UnknownNameError."""
-    return tuple(find(name.strip()).name for name in solvers.split(","))
+    """The solvers in a text that names them with commas, which plan by costs that change.
+
+    Raises UnknownNameError, UsageError for the compiler's own plan, which is for one program alone.
+    """
+    names = tuple(find(name.strip()).name for name in solvers.split(","))
+    if "xla_compiled" in names:
+        raise UsageError("xla_compiled plans nothing anew: leave it out, its plan is the default's")
+    return names
 
 
 def planners(solvers: str, seconds: float) -> tuple[Callable[[Program], Plan], ...]:
     """For each of `solvers`, named with commas, a function from a program to a plan.
 
-    Raises UnknownNameError for an unknown solver, ConfigError for seconds that there are not.
+    Raises as `solver_names`, and ConfigError for seconds that there are not.
     """
     refuse_bad_budget(seconds)
     return tuple(functools.partial(_planned, name, seconds) for name in solver_names(solvers))

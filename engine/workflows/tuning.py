@@ -141,11 +141,11 @@ def tune_program(
     """Search for options that make the compiler's own total smaller; minutes to hours.
 
     `solver` plans anew whenever the costs are corrected: names of solvers, with commas between
-    them, that take turns, or a function; `plans` of the program are exported first. `seconds` are
-    for search and baseline together, half for each. `folder` keeps
-    compile results, by default in the user's cache: a run that was killed goes on there. `keep`
-    gets every options that are better than all before, as soon as they are compiled, and first
-    the best that the capture compiled.
+    them, that take turns, or a function; a SolverError of it is noted, and the search goes on.
+    `plans` of the program are exported first. `seconds` are for search and baseline together, half
+    for each. `folder` keeps compile results, by default in the user's cache: a run that was killed
+    goes on there. `keep` gets every options that are better than all before, as soon as they are
+    compiled, and first the best that the capture compiled.
     `compiler_options`: flags of the user's on top of those that the program was captured with; like
     `LIBTPU_INIT_ARGS` in the environment they hold for every compile, and gains count against the
     default under them. `has_program_options`: options that make another program are
@@ -510,7 +510,7 @@ def _earlier(program: Program, target: Target) -> list[Observation]:
 def planner(solvers: str) -> PlanFn:
     """A function that plans by each of the solvers in turn, named with commas.
 
-    Raises UnknownNameError for an unknown one.
+    Raises as `solver_names`.
     """
     turns = cycle(solver_names(solvers))
 

@@ -29,7 +29,7 @@ from engine.compiler.reading.observation import observe
 from engine.compiler.steering.export import SORT_ORDER, both_rules, matcher_of, matchers, sort_rules
 from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.results import SLOW_OPTIONS
-from engine.errors import CompileInterruptedError
+from engine.errors import CompileInterruptedError, SolverError
 from engine.plan.model import Plan
 from engine.program import library
 from engine.program.hlo.build import Imported, build_program
@@ -154,6 +154,18 @@ def test_the_plans_of_every_solver_are_asked_for_before_a_study_ends() -> None:
     done.solvers = [planner("first"), planner("second"), planner("third")]
     assert len(done.run(12).compiles) < 12
     assert asked[:3] == ["first", "second", "third"]
+
+
+def test_a_solver_that_fails_is_told_and_passed_over() -> None:
+    def failing(costed: Program) -> Plan:
+        raise SolverError("it refuses this program")
+
+    compiler, said = TinyCompiler(), list[str]()
+    done = study(compiler, said)
+    done.solvers = [failing, *done.solvers]
+    found = done.run(12)
+    assert any(one.name.startswith("plan-") for one in found.compiles)
+    assert "tiny: no plan: it refuses this program" in said
 
 
 def test_an_aborting_compile_is_told_and_passed_over() -> None:

@@ -23,6 +23,7 @@ from engine.compiler.steering.candidates import (
 )
 from engine.compiler.steering.export import (
     CROSS_PROGRAM,
+    EXPORT,
     SORT_ORDER,
     Steering,
     both_rules,
@@ -34,7 +35,13 @@ from engine.compiler.steering.outcome import Outcome
 from engine.compiler.steering.program_options import ProgramOption
 from engine.compiler.steering.tune import TuneLog, Tuning, captured_trials
 from engine.compiler.toolchain.target import Target, target_of
-from engine.errors import CompileInterruptedError, CompilerError, ProgramFormatError, UsageError
+from engine.errors import (
+    CompileInterruptedError,
+    CompilerError,
+    ProgramFormatError,
+    SolverError,
+    UsageError,
+)
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -192,6 +199,23 @@ def test_an_abort_costs_a_candidate_and_no_more(program: Program, plan: Plan) ->
     assert run.best is not None
     assert CROSS_PROGRAM not in run.best.candidate.options
     assert any("aborted (code -6)" in line for line in told)
+
+
+def test_a_solver_that_fails_is_told_and_the_others_have_their_turns(
+    program: Program, plan: Plan
+) -> None:
+    def taking_turns(program: Program, seconds: float, seed: int) -> Plan:
+        if seed % 2 == 0:
+            raise SolverError("it refuses this program")
+        return made_for(program, plan)
+
+    told: list[str] = []
+    session = FakeSession(program, plan, FakeAnswers(), lambda _: 950.0)
+    run = tuning(session, plan, plan_fn=taking_turns, note=told.append)
+    run.run()
+    assert "no plan: it refuses this program" in told
+    assert any(trial.candidate.origin == EXPORT for trial in run.trials)
+    assert run.num_compiles == run.compiles
 
 
 def test_a_killed_run_goes_on(program: Program, plan: Plan, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from engine.errors import ConfigError, UsageError
 from engine.folders import VARIABLE
 from engine.program.model import Program
 from engine.workflows.capturing import answers_folder, capturing
+from engine.workflows.tuning import planner
 
 
 class Caught(Exception):
@@ -48,6 +49,13 @@ def test_limits_that_there_are_not_are_refused(tmp_path: Path) -> None:
     for seconds in (float("nan"), -1.0):
         with pytest.raises(ConfigError, match="seconds: name a number from 0"):
             capturing(raw=tmp_path, seconds=seconds)
+
+
+def test_the_compilers_own_plan_is_none_for_other_costs(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="xla_compiled plans nothing"):
+        capturing("local, xla_compiled", raw=tmp_path)
+    with pytest.raises(UsageError, match="xla_compiled plans nothing"):
+        planner("xla_compiled")
 
 
 def test_a_number_of_compiles_that_the_user_names_is_not_doubled(tmp_path: Path) -> None:

@@ -48,7 +48,13 @@ from engine.compiler.toolchain.results import (
     Answers,
     duration_text,
 )
-from engine.errors import CompileInterruptedError, CompilerError, PlanError, ProgramFormatError
+from engine.errors import (
+    CompileInterruptedError,
+    CompilerError,
+    PlanError,
+    ProgramFormatError,
+    SolverError,
+)
 from engine.plan.model import Plan
 from engine.program.counts import given_counts
 from engine.program.hlo.build import Imported
@@ -235,11 +241,17 @@ class Study:
         return fit_costs(self.program, self.observations.pools, self.observations.slow.seen, seen)
 
     def _best_plan(self, turn: int, solver: Solver) -> Mapping[str, str] | None:
-        """Options of the export of a solver's plan whose new placement is predicted as fastest."""
+        """Options of the export of a solver's plan whose new placement is predicted as fastest.
+
+        None where there is none, or the solver has no plan.
+        """
         fit = self._fit()
-        plan = solver(with_costs(self.program, fit))
         try:
+            plan = solver(with_costs(self.program, fit))
             steerings = exports(with_costs(self.program, fit), plan)
+        except SolverError as error:
+            self.note(f"{self.program.name}: no plan: {error}")
+            return None
         except PlanError:
             return None
         # The first is the plan's own way, where it has one; the others take turns.

@@ -24,7 +24,13 @@ from engine.compiler.steering.candidates import (
 )
 from engine.compiler.steering.export import EXPORT, PASS_OPTIONS, Steering
 from engine.compiler.steering.outcome import CompileSession, Outcome
-from engine.errors import CompileInterruptedError, CompilerError, PlanError, ProgramFormatError
+from engine.errors import (
+    CompileInterruptedError,
+    CompilerError,
+    PlanError,
+    ProgramFormatError,
+    SolverError,
+)
 from engine.files import read_json, require_header, write_bytes
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -94,7 +100,7 @@ MAX_SOLVER_S = 30.0
 """A solver's plan may take this share of the seconds that are left, and at most so long."""
 
 PlanFn = Callable[[Program, float, int], Plan]
-"""From a program, seconds and a seed to a valid plan."""
+"""From a program, seconds and a seed to a valid plan. May raise SolverError."""
 
 
 @dataclass
@@ -411,8 +417,12 @@ class Tuning:
                 return
             turn = self.num_compiles + len(self.refused)
             seed = self.seed + PLANS_PER_ROUND * turn + number
-            plan = self.plan_fn(self.session.program, self._solver_seconds(), seed)
-            self._try_exports(self.session.program, plan)
+            try:
+                plan = self.plan_fn(self.session.program, self._solver_seconds(), seed)
+            except SolverError as error:
+                self.note(f"no plan: {error}")
+            else:
+                self._try_exports(self.session.program, plan)
 
     def _try_exports(self, program: Program, plan: Plan) -> list[Trial]:
         try:
