@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from engine.compiler.capture.capture import capture
+from engine.compiler.capture.study import BOTH
 from engine.compiler.costs.observations import observations_of
 from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import stored_answers
@@ -31,6 +32,7 @@ from engine.compiler.steering.tune import (
 )
 from engine.compiler.steering.verify import Verdict, request_by_flags, verify
 from engine.compiler.toolchain.libtpu import versions
+from engine.compiler.toolchain.results import SLOW_OPTIONS
 from engine.compiler.toolchain.target import Target, init_args, target_of
 from engine.errors import EngineError, UsageError
 from engine.plan.model import Plan
@@ -55,7 +57,8 @@ PROGRAM_PART = 3
 PROGRAM_SHARE = 0.35
 """The share of the search's seconds after which no more program options are tried."""
 
-CAPTURE_COMPILES = 2
+_OF_CAPTURE = (SLOW_OPTIONS, BOTH)
+CAPTURE_COMPILES = len(_OF_CAPTURE)
 """Whole compiles, beside the default's, to capture the program that an option makes."""
 
 BEST_SHARE = 0.65
@@ -333,6 +336,8 @@ class _Search:
             session, seen = program_under(self.program, before, one.option.flags, self.note)
         except EngineError as error:
             self.note(f"{one.option.title}: {error}")
+            made = before.under(one.option.flags)
+            self.num_captures += sum(map(made.has_full, _OF_CAPTURE))
             return None
         self.num_captures += CAPTURE_COMPILES
         beside = None if one.beside is None else priced_like(self.own.session, one.beside)

@@ -34,6 +34,7 @@ from engine.compiler.steering.flags_file import Flags
 from engine.compiler.steering.outcome import Outcome
 from engine.compiler.steering.program_options import ProgramOption
 from engine.compiler.steering.tune import TuneLog, Tuning, captured_trials
+from engine.compiler.toolchain.results import SLOW_OPTIONS
 from engine.compiler.toolchain.target import Target, target_of
 from engine.errors import (
     CompileInterruptedError,
@@ -68,6 +69,10 @@ class FakeAnswers:
 
     def has_full(self, options: Mapping[str, str]) -> bool:
         return key(options) in self.full
+
+    def under(self, options: Mapping[str, str]) -> FakeAnswers:
+        """As little is known under other options as under these."""
+        return self
 
 
 def key(options: Mapping[str, str]) -> str:
@@ -836,6 +841,14 @@ def test_what_an_option_gains_counts_though_its_program_cannot_be_captured(
     session, _, beside = option_search.asked[0]
     assert (session, beside) == (option_search.rough["xla_x"], option_search.beside)
     assert option_search.num_whole <= tuned.compiles <= 12
+
+
+def test_compiles_of_a_capture_that_fails_count(option_search: FakeSearch, tmp_path: Path) -> None:
+    """Of two captures each fails after its first compile, with everything slow."""
+    option_search.broken = (FIRST, SECOND)
+    option_search.usual.answers.full.append(key(SLOW_OPTIONS))
+    tuned = option_search.tuned(tmp_path, has_baseline=False)
+    assert tuned.compiles == option_search.num_whole + 2 <= 12
 
 
 def test_options_that_gain_nothing_and_cannot_be_captured_leave_the_default(
