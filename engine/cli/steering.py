@@ -273,12 +273,13 @@ def run_verify(options: argparse.Namespace) -> int:
     """Compile for real; exit 1 where the flags name instructions that the compile does not have.
 
     The placements of early stops are noted first, since a whole compile takes minutes. The default
-    beside flags is the user's own when they were made, as for `tune`.
+    beside flags is the user's own when they were made, as for `tune`; options that are given hold
+    for both.
     """
     from engine.compiler.reading.own_compile import stored_answers
     from engine.compiler.steering import verify
     from engine.compiler.steering.outcome import compile_session
-    from engine.compiler.toolchain.target import init_args, read_flags
+    from engine.compiler.toolchain.target import init_args, read_flags, target_of
 
     path = Path(options.program)
     data = read_bytes(path) if is_file(path) else b""
@@ -293,7 +294,14 @@ def run_verify(options: argparse.Namespace) -> int:
         plan = _exportable(program, plan, options.plan)
     own, args = read_flags(options.compiler_options), init_args()
     if flags is not None:
-        own, args = {**flags.own_options, **own}, args or flags.target.init_args
+        flags, args = flags.under(own), args or flags.target.init_args
+        own = {**flags.own_options, **own}
+        held = flags.held_in(args or target_of(program).init_args)
+        if held:
+            raise UsageError(
+                f"{options.plan}: the default would have options of it too: {', '.join(held)};"
+                f" unset LIBTPU_INIT_ARGS, or capture {program.name} without them"
+            )
     answers = stored_answers(program, _answers_folder(options), own, args, note)
     default = compile_session(program, answers)
     if flags is not None:
@@ -329,7 +337,8 @@ def _verify_names(options: argparse.Namespace, exported: bytes) -> int:
         raise UsageError(
             f"verify: {path} is checked against a flags file alone; capture it for anything else"
         )
-    target = flags.target.with_flags(read_flags(options.compiler_options), init_args())
+    given = read_flags(options.compiler_options)
+    flags, target = flags.under(given), flags.target.with_flags(given, init_args())
     answers = Answers(exported, target, _answers_folder(options), note=note)
     unknown, count = unknown_in(answers, flags), len(named_instructions(flags))
     lines = [f"{path} has {count - len(unknown)} of the {count} instructions in {options.plan}"]

@@ -143,6 +143,36 @@ def test_the_default_beside_flags_is_the_users_own_when_they_were_made(
     assert (targets[-1].options, targets[-1].init_args) == ({"xla_a": "5"}, "--xla_b=4")
 
 
+def test_options_that_the_user_gives_hold_for_the_flags_too(
+    run: Run, tmp_path: Path, early_stops: list[dict[str, str]]
+) -> None:
+    path = tmp_path / "flags.json"
+    save_flags(Flags.of(library.resolve("gptdecode-v5e-b8"), {"xla_a": "1", "xla_c": "3"}), path)
+    command = ("verify", "gptdecode-v5e-b8", path, "--answers", tmp_path)
+    refused(run(*command, "--compiler-options", "xla_a=2"), "enough")
+    assert early_stops == [{"xla_a": "2", "xla_c": "3"}]
+
+
+def test_flags_are_not_held_against_a_default_that_has_them(
+    run: Run,
+    tmp_path: Path,
+    early_stops: list[dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The shell that `export` prepares for the TPU is none to verify in."""
+    path = tmp_path / "flags.json"
+    notes = {"libtpu_init_args": "--xla_a=1 --xla_b=2"}
+    options = {"xla_a": "1", "xla_c": "x { y: 3 }"}
+    flags = Flags.of(library.resolve("gptdecode-v5e-b8"), options, notes=notes)
+    save_flags(flags, path)
+    command = ("verify", "gptdecode-v5e-b8", path, "--answers", tmp_path)
+    monkeypatch.setenv("LIBTPU_INIT_ARGS", flags.environment)
+    refused(run(*command), "the default would have options of it too: xla_c;", "LIBTPU_INIT_ARGS")
+    assert not early_stops
+    monkeypatch.setenv("LIBTPU_INIT_ARGS", notes["libtpu_init_args"])
+    refused(run(*command), "enough")
+
+
 def test_flags_of_another_program_are_compiled_with_a_warning_and_of_another_chip_refused(
     run: Run, tmp_path: Path, early_stops: list[dict[str, str]]
 ) -> None:

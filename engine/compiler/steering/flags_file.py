@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import msgspec
 
 from engine.compiler.steering.export import Aim, instruction_patterns
-from engine.compiler.toolchain.target import Target, target_of
+from engine.compiler.toolchain.target import Target, flags_in, target_of
 from engine.errors import PlanError
 from engine.files import HEADER, json_text, read_json, require_header, typed, write_bytes
 from engine.program.io import content_hash
@@ -110,6 +110,17 @@ class Flags:
         if not (isinstance(mine, float) and isinstance(theirs, float)):
             return False
         return is_alike and mine >= theirs
+
+    def under(self, given: Mapping[str, str]) -> Flags:
+        """These options where the user gives some of them other values."""
+        options = {name: given.get(name, text) for name, text in self.compiler_options.items()}
+        return replace(self, compiler_options=options)
+
+    def held_in(self, init_args: str) -> list[str]:
+        """The options that come from such an environment too, though not from the user's own."""
+        own, there = (flags_in(a) for a in (_text(self.notes.get(INIT_ARGS_NOTE)), init_args))
+        texts = {name: _without_blanks(text) for name, text in self.compiler_options.items()}
+        return [name for name, text in texts.items() if there.get(name) == text != own.get(name)]
 
     @property
     def target(self) -> Target:
