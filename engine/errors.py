@@ -94,6 +94,10 @@ class LessonError(EngineError):
     """A lesson, a file of positions or of progress is malformed, or says what cannot be."""
 
 
+class StalePositionsError(LessonError):
+    """A file of positions is of other rules, or of another version: they can be mined anew."""
+
+
 class SolverError(EngineError):
     """A solver cannot run on this program, or found nothing within its limits."""
 

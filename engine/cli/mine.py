@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.cli.arguments import add_command, add_output, names, refuse_given
 from engine.cli.output import note, show
-from engine.errors import LessonError, UsageError
+from engine.errors import StalePositionsError, UsageError
 from engine.lessons.positions import FILE, Mined, read_positions, write_positions
 from engine.plan.io import load_plan, plan_from_json
 from engine.plan.model import Plan
@@ -99,10 +99,13 @@ def plans_of(entry: SampleEntry, program: Program) -> list[Plan]:
 
 
 def _known(path: Path) -> dict[str, tuple[Mined, ...]]:
-    """The games in a file of positions, by program; none if it is missing or cannot be read."""
+    """The games in a file of positions, by program; none if it is missing or of other rules.
+
+    Raises LessonError for another file, which would be lost.
+    """
     try:
         known = read_positions(path)
-    except LessonError as error:
+    except StalePositionsError as error:
         note(f"begun anew: {error}")
         return {}
     told = list(dict.fromkeys(mined.program for mined in known))

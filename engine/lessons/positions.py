@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.errors import LessonError
+from engine.errors import LessonError, StalePositionsError
 from engine.files import Finite, json_of, typed, write_bytes
 from engine.game.move_list import moves
 from engine.game.moves import PLACE_RULES, RULES_VERSION, Rules
@@ -106,7 +106,10 @@ def write_positions(games: Sequence[Mined], path: Path) -> None:
 
 
 def read_positions(path: Path = FILE) -> tuple[Mined, ...]:
-    """The positions in a file; none if there is no such file. Raises LessonError."""
+    """The positions in a file; none if there is no such file.
+
+    Raises LessonError, StalePositionsError where there are some, but of another version.
+    """
     if not path.exists():
         return ()
     if path.stat().st_size > _MOST_BYTES:
@@ -115,13 +118,17 @@ def read_positions(path: Path = FILE) -> tuple[Mined, ...]:
         body = json_of(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise LessonError(f"{path.name}: not JSON ({type(error).__name__})") from error
-    if not isinstance(body, dict) or (body.get("format"), body.get("version")) != (FORMAT, VERSION):
-        raise LessonError(f"{path.name}: not a file of positions, version {VERSION}")
-    if body.get("rules_version") != RULES_VERSION:
-        raise LessonError(
-            f"{path.name}: of version {body.get('rules_version')!r:.20} of the rules, which are at"
-            f" {RULES_VERSION}; mine them anew: python -m engine mine --again"
-        )
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise LessonError(f"{path.name}: not a file of positions")
+    for key, now, what in (
+        ("version", VERSION, "format"),
+        ("rules_version", RULES_VERSION, "rules"),
+    ):
+        if body.get(key) != now:
+            raise StalePositionsError(
+                f"{path.name}: of version {body.get(key)!r:.20} of the {what}, now {now};"
+                " mine them anew: python -m engine mine --again"
+            )
     try:
         return tuple(_mined(row) for row in typed(body.get("programs"), list[Any]))
     except ValueError as error:

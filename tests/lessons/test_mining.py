@@ -22,6 +22,7 @@ from engine.lessons.opponents import Polish, judged, known_games, recorded
 from engine.lessons.positions import Mined, read_positions, write_positions
 from engine.lessons.score import PHASES, Row, Sheet, score
 from engine.program import library
+from engine.program.io import save
 from engine.program.model import Program
 
 SHELF = load_catalogue()
@@ -200,7 +201,7 @@ def test_a_file_read_again_is_the_same(tmp_path: Path) -> None:
     ("changes", "complaint"),
     [
         ({"rules_version": RULES_VERSION + 1}, "mine them anew"),
-        ({"version": 99}, "not a file of positions"),
+        ({"version": 99}, "of version 99 of the format, now 2; mine them anew"),
         ({"format": "else"}, "not a file of positions"),
         ({"programs": 3}, "malformed"),
         ({"programs": [{"program": "x"}]}, "malformed"),
@@ -258,6 +259,24 @@ def test_the_command_goes_on_where_it_was(
     assert first[0].content_hash == entry.content_hash
     assert main([*arguments, "teach-keep-or-drop", "--again"]) == 0
     assert read_positions(path) == again, "what was not asked for stays"
+
+
+def test_another_file_is_not_overwritten_and_positions_of_other_rules_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "program.json"
+    save(library.load_sample("teach-keep-or-drop"), path)
+    before = path.read_bytes()
+    arguments = ["mine", "-o", str(path), "--tries", "20", "--programs", "teach-keep-or-drop"]
+    assert main(arguments) == 2
+    assert "program.json: not a file of positions" in capsys.readouterr().err
+    assert path.read_bytes() == before
+    for changes in ({"rules_version": RULES_VERSION - 1}, {"version": 1}):
+        write_positions((), path)
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+        assert main(arguments) == 0
+        assert "begun anew" in capsys.readouterr().err
+        assert [game.program for game in read_positions(path)] == ["teach-keep-or-drop"]
 
 
 def test_programs_that_have_changed_are_mined_anew_and_those_gone_are_dropped(
