@@ -61,8 +61,10 @@ class Counts:
     def __post_init__(self) -> None:
         """Raises UsageError for counts that cannot be."""
         for name, count in self.trips.items():
-            if not 1 <= count <= MAX_TRIP_COUNT:
-                raise UsageError(f"{name}={count}: a trip count is 1 to {MAX_TRIP_COUNT}")
+            if not (1 <= count <= MAX_TRIP_COUNT and count == int(count)):
+                raise UsageError(
+                    f"{name}={count}: a trip count is a whole number, 1 to {MAX_TRIP_COUNT}"
+                )
         for name, shares in self.shares.items():
             is_taken = all(share >= LEAST_SHARE for share in shares)
             if not (is_taken and abs(math.fsum(shares) - 1) < 1e-6):
@@ -86,7 +88,7 @@ def counts_from_json(known: Any, where: str) -> Counts:
     """The counts of which `Counts.to_json` made this record. Raises ProgramFormatError."""
     try:
         return Counts(
-            {name: int(n) for name, n in known.items() if not isinstance(n, list)},
+            {name: n for name, n in known.items() if not isinstance(n, list)},
             {name: [float(s) for s in n] for name, n in known.items() if isinstance(n, list)},
         )
     except (AttributeError, ArithmeticError, TypeError, ValueError, UsageError) as error:

@@ -154,7 +154,15 @@ def test_a_what_if_keeps_them(dump: Path) -> None:
     assert not any("assumed" in remark or "alike" in remark for remark in import_remarks(derived))
 
 
-@pytest.mark.parametrize("record", [{"w": float("inf")}, {"w": 0}, {"w": "many"}, {"c": [2.0]}, []])
+def test_a_loop_has_whole_iterations() -> None:
+    for count in (3.4, float("nan"), float("inf")):
+        with pytest.raises(UsageError, match=f"w={count}: a trip count is a whole number, 1 to"):
+            Counts({"w": count})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    "record", [{"w": float("inf")}, {"w": 3.4}, {"w": 0}, {"w": "many"}, {"c": [2.0]}, []]
+)
 def test_a_damaged_record_is_refused(record: object) -> None:
     damaged = replace(program(UNKNOWN), provenance={COUNTS: record})
     with pytest.raises(ProgramFormatError, match="record of trip counts is damaged"):
@@ -185,7 +193,7 @@ def test_inner_loops_follow_their_outer_one() -> None:
     ("trips", "shares", "problem"),
     [
         (["v=3"], [], "no loop of unknown length called 'v'; it has w"),
-        (["w=0"], [], "a trip count is 1 to"),
+        (["w=0"], [], "a trip count is a whole number, 1 to"),
         (["w=many"], [], "'many' is no number"),
         (["w"], [], "'w' is no WHILE=N"),
         ([], ["d=0.5,0.5"], "no conditional called 'd'; it has c"),
