@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,6 +43,10 @@ _DEVICE = "/device:TPU"
 MAX_SECONDS = 1e6
 """No instruction takes longer."""
 
+LEAST_COMMON = 0.5
+"""Least share of the instructions of a profile that are in the program which it measures."""
+
+_TRANSFER = re.compile(r"-(start|done)\b")
 _MAX_LISTED = 8
 
 _Times = defaultdict[str, defaultdict[str, list[float]]]
@@ -54,16 +59,17 @@ class Profile:
 
     `programs`: a mapping for each program in the file, by its name there; instructions of two may
     have one name. One function that was compiled for two shapes is two programs, like
-    `jit_step(11)` and `jit_step(12)`.
+    `jit_step(11)` and `jit_step(12)`. `is_chosen`: the user has named the only one.
     """
 
     name: str
     programs: Mapping[str, Mapping[str, float]]
+    is_chosen: bool = False
 
     def of(self, program: Program) -> Mapping[str, float]:
         """The times of the program that has most names in common with this one.
 
-        Raises UsageError where several have as many.
+        Raises UsageError where several have as many, or it has too few and was not chosen.
         """
         names = {instruction.name for instruction in program.instructions}
         common = {one: len(names & times.keys()) for one, times in self.programs.items()}
@@ -74,7 +80,16 @@ class Profile:
                 f"{self.name}: {len(fitting)} programs there have {most} instructions of"
                 f" {program.name}: {_listed(fitting)}; say which with --profile-program"
             )
-        return self.programs[fitting[0]]
+        times = self.programs[fitting[0]]
+        # Transfers of a plan are no instructions of the program.
+        told = [name for name in times if name in names or not _TRANSFER.search(name)]
+        if most < LEAST_COMMON * len(told) and not self.is_chosen:
+            hint = f"--profile-program {fitting[0]!r} takes it all the same"
+            raise UsageError(
+                f"{self.name}: of {len(told)} instructions there {most} are in {program.name}: it"
+                f" is of another program; {hint if fitting[0] else 'measure this one'}"
+            )
+        return times
 
     def only(self, name: str) -> Profile:
         """The profile of the program of that name; `jit_step` is enough if one alone is called so.
@@ -89,7 +104,7 @@ class Profile:
                 f"{self.name}: {len(fitting) or 'no'} programs there are called {name!r}:"
                 f" --profile-program must name one of {found}"
             )
-        return replace(self, programs={fitting[0]: self.programs[fitting[0]]})
+        return Profile(self.name, {fitting[0]: self.programs[fitting[0]]}, is_chosen=True)
 
 
 def _listed(names: Sequence[str]) -> str:

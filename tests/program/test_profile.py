@@ -206,6 +206,21 @@ def test_a_profile_of_nothing_that_has_a_price_is_refused(program: Program) -> N
         profiled(program, of({program.instructions[1].name: US, "x": US}))
 
 
+def test_a_profile_of_another_program_is_refused_unless_it_is_named(program: Program) -> None:
+    """Names such as `fusion.1` are in all programs."""
+    name = program.instructions[0].name
+    others = {f"x.{number}": US for number in range(3)}
+    transfers = {f"{kind}.{n}": US for kind in ("copy-start", "copy-done") for n in range(4)}
+    own = {name: 7 * US, "x": US, **transfers}
+    assert priced_s(profiled(program, of(own))) == pytest.approx(7 * US)
+    foreign = Profile("t", {"jit_f(1)": {name: 7 * US, **others}})
+    with pytest.raises(UsageError, match="t: of 4 instructions there 1 are in teach-loop-carry"):
+        profiled(program, foreign)
+    assert priced_s(profiled(program, foreign.only("jit_f"))) == pytest.approx(7 * US)
+    with pytest.raises(UsageError, match=r"of 4 .* another program; measure this one"):
+        profiled(program, of({name: 7 * US, **others}))
+
+
 def test_what_is_started_takes_its_done_too_and_hides_no_more() -> None:
     program = silent("teach-prefetch")
     first, *others = program.instructions
