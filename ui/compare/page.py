@@ -74,7 +74,8 @@ def _order_expected(session: Session) -> None:
     known = caching.solver_names(opened.identity, opened.program)
     jobs = {job.solver: job for job in opened.jobs}
     for name in list(state.expected):
-        if name in opened.plans:
+        if made := opened.plan_of(name):
+            state.expected[state.expected.index(name)] = made
             continue
         if name not in known:
             state.expected.remove(name)

@@ -21,6 +21,7 @@ _COLUMNS = {
     "stays": st.column_config.NumberColumn("Stays"),
     "copies": st.column_config.NumberColumn("Copies"),
     "seconds": st.column_config.TextColumn("Solved in"),
+    "remark": st.column_config.TextColumn("Whose"),
 }
 
 
@@ -32,7 +33,14 @@ def show(session: Session, rows: list[Row]) -> None:
     # A table keeps its selection by its key: other plans in its rows are another table.
     names = tuple(columns["solver"])
     key = f"results_{session.open.identity}_{hash(names)}"
-    chosen = show_table(columns, _COLUMNS, key=key, on_select="rerun", selection_mode="single-cell")
+    chosen = show_table(
+        columns,
+        _COLUMNS,
+        key=key,
+        on_select="rerun",
+        selection_mode="single-cell",
+        column_order=[c for c in _COLUMNS if c != "remark" or any(columns["remark"])],
+    )
     picked = chosen.selection.cells
     name = names[picked[0][0]] if picked else None
     if st.button(

@@ -200,8 +200,8 @@ def _solve_form(session: Session) -> None:
     if st.button("Run", key="solve", type="primary", icon=":material/play_arrow:"):
         opening.order(session, name, float(seconds))
         st.rerun()
-    made = next((j.solver for j in reversed(opened.jobs) if _has_plan(opened, j)), None)
-    if made is None or session.plan is None or made == session.plan.name:
+    made = next(filter(None, (_made(opened, job) for job in reversed(opened.jobs))), "")
+    if not made or session.plan is None or made == session.plan.name:
         return
     plan = opened.plans[made]
     row = caching.row_of(plan.identity, opened.program, plan.plan, made)
@@ -210,9 +210,10 @@ def _solve_form(session: Session) -> None:
         st.rerun()
 
 
-def _has_plan(opened: OpenProgram, job: Job) -> bool:
-    """Whether it is a solver's run that has ended with a plan."""
-    return job.order.kind == SOLVE and job.state == DONE and job.solver in opened.plans
+def _made(opened: OpenProgram, job: Job) -> str:
+    """The name of the plan that a solver's run has ended with; empty if there is none."""
+    is_done = job.order.kind == SOLVE and job.state == DONE
+    return opened.plan_of(job.solver) if is_done else ""
 
 
 def _figures(session: Session, plan: OpenPlan, line: Line | None) -> str:

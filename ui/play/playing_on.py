@@ -89,8 +89,8 @@ def _actions(session: Session, line: Line, request: PlayRequest, played: Plan) -
     """The actions from the game's first move to the last of those that were asked for."""
     opened = session.open
     if request.job.order.kind == SOLVE:
-        opened.add_plan(request.job.solver, played)
-        player = _like(session, opened.plans[request.job.solver], request.player)
+        name = opened.add_solved(request.job, played)
+        player = _like(session, opened.plans[name], request.player)
         return line.continued(request.begun, player, request.num_moves)
     opened.searches.add(played_on(request.job), is_shown=not opened.searches.thoughts)
     film = films.film_of(opened, played, opened.identity_of(played))

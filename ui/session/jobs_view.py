@@ -123,4 +123,4 @@ def _outcome(opened: OpenProgram, job: Job) -> str:
         return ""
     identity = opened.identity_of(job.plan)
     row = caching.row_of(identity, opened.program, job.plan, job.solver)
-    return f": {time_text(row.latency_s)}"
+    return f": {time_text(row.latency_s)}" + (f", {row.remark}" if row.remark else "")

@@ -174,7 +174,7 @@ def _await_linked_plan(session: Session) -> None:
     job = job or order(session, name, _LINK_SECONDS)
     if job.is_over:
         opened.collect()
-        session.plan_name = name if name in opened.plans else ""
+        session.plan_name = opened.plan_of(name)
         return
     st.info(f"Making a plan with **{job.solver}** …", icon=":material/hourglass_empty:")
     raise PageEnds

@@ -21,6 +21,7 @@ from ui.jobs.protocol import BOUND, FOLLOW, OF_COMPILER, OF_SEARCHES, SOLVE, TRA
 from ui.jobs.run import Job
 from ui.model.challenges.state import ChallengeState
 from ui.model.compare.comparison import Comparison
+from ui.model.compare.ranking import replaced_solver
 from ui.model.compiler.state import CompilerState
 from ui.model.cursor import Cursor
 from ui.model.debug.table import Debugging
@@ -105,6 +106,11 @@ class OpenPlan:
     identity: str
 
 
+def _solved_name(solver: str, plan: Plan) -> str:
+    """What the plan of a solver's run is called: if it is another's, after both."""
+    return f"{solver} ({plan.solver}'s plan)" if replaced_solver(plan) == solver else solver
+
+
 @dataclass
 class OpenProgram:
     """A program in use: its plans by name, the runs under way, the bound once it is known."""
@@ -149,7 +155,7 @@ class OpenProgram:
         finished = [job for job in self.jobs if job.take()]
         for job in finished:
             if job.order.kind == SOLVE and job.plan is not None:
-                self._add_solved(job, job.plan)
+                self.add_solved(job, job.plan)
                 if TRACE in job.files:
                     game = practised(job.plan, job.files, job.result)
                     self.searches.add(game, is_kept=job.is_kept)
@@ -162,17 +168,25 @@ class OpenProgram:
             self.bound_s = max(known, default=None)
         return bool(finished)
 
-    def _add_solved(self, job: Job, plan: Plan) -> None:
+    def add_solved(self, job: Job, plan: Plan) -> str:
         """List a solver's plan; a faster one of the same name keeps its name.
 
-        The slower one gets a number, or, if an earlier visit left it, is passed over.
+        The slower one gets a number, or, if an earlier visit left it, is passed over. Returns the
+        name that it is listed under.
         """
-        known = self.plans.get(job.solver)
-        is_slower = known is not None and self._latency_s(known.plan) < self._latency_s(plan)
-        if not is_slower:
-            self.add_plan(job.solver, plan)
-        elif not job.is_kept:
-            self.add_plan(self.free_name(job.solver), plan)
+        name = _solved_name(job.solver, plan)
+        known = self.plans.get(name)
+        if known is not None and self._latency_s(known.plan) < self._latency_s(plan):
+            if job.is_kept:
+                return name
+            name = self.free_name(name)
+        self.add_plan(name, plan)
+        return name
+
+    def plan_of(self, solver: str) -> str:
+        """The name of a solver's plan, or of that given in its place; empty if there is none."""
+        replaced = (n for n, p in self.plans.items() if n == _solved_name(solver, p.plan))
+        return solver if solver in self.plans else next(replaced, "")
 
     def _latency_s(self, plan: Plan) -> float:
         return simulate(self.program, plan).latency_s

@@ -17,7 +17,7 @@ from tests.solvers.broken_plugin import plugins_of
 from tests.ui.apps import SECONDS, open_view
 from ui.compare import exports_view
 from ui.components.units import gain_text
-from ui.jobs.protocol import BOUND
+from ui.jobs.protocol import BOUND, DONE
 from ui.jobs.queue import Workshop
 from ui.session import caching, opening
 
@@ -89,6 +89,25 @@ def test_a_solver_of_another_package_runs_like_others_and_a_broken_one_says_why(
     (error,) = at.error
     assert "leaves of broken-plugin failed (SystemExit: goodbye)" in error.value
     assert set(at.dataframe[0].value["solver"]) == {"greedy", "fine"}
+
+
+def test_a_plan_in_place_of_a_solvers_own_is_what_its_link_waits_for(
+    idle_workshop: Workshop,
+) -> None:
+    at = opened(plans="evolution,greedy")
+    session = at.session_state["explorer"]
+    (job,) = [job for job in session.open.jobs if job.solver == "evolution"]
+    greedy = session.open.plans["greedy"].plan
+    notes = {**greedy.notes, "asked": "evolution", "own_latency_s": 1.0}
+    job.run.plan, job.run.state = replace(greedy, notes=notes), DONE
+    at.run()
+    at.run()
+    assert not at.exception and not at.warning
+    name = "evolution (greedy's plan)"
+    assert session.open.comparison.plans == [name, "greedy"]
+    assert dict(zip(*results_of(at).value[["solver", "remark"]].T.values, strict=True)) == {
+        name: "greedy's; evolution's takes 1.00\xa0s", "greedy": ""
+    }  # fmt: skip
 
 
 def results_of(at: AppTest) -> Dataframe:

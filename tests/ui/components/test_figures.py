@@ -8,6 +8,7 @@ import pytest
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
+from engine.solvers import solve
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
 from ui.model.compare.ranking import VALID, Row, losses, ranked, row, share_saved, table
@@ -56,6 +57,11 @@ def test_table_columns_have_one_length(program: Program, rows: list[Row]) -> Non
     assert columns["runtime"][0] == pytest.approx(1e6 * ranked(rows)[0].latency_s)
 
 
+def test_nothing_is_over_a_bound_that_is_not_known(program: Program, rows: list[Row]) -> None:
+    assert table(program, rows, None)["over"].isna().all()
+    assert (table(program, rows, program.all_fast_s)["over"] > 0).all()
+
+
 def test_losses_are_drawn_per_plan(program: Program, rows: list[Row]) -> None:
     figure = losses(program, rows, 0.9 * program.all_slow_s)
     bars = {trace.name: trace for trace in figure.data}
@@ -78,3 +84,22 @@ def test_demand_is_what_is_alive(program: Program) -> None:
 def test_thinning_keeps_the_peak(program: Program) -> None:
     peak = demand(program).max() / 2**20
     assert max(pressure(program).data[0].y) == pytest.approx(peak)
+
+
+@pytest.mark.parametrize(
+    ("notes", "said"),
+    [
+        ({}, ""),
+        ({"asked": "greedy", "own_latency_s": 1e-3}, ""),
+        ({"asked": "evolution", "own_latency_s": 7.04e-4}, "greedy's; evolution's takes 704\xa0µs"),
+        ({"asked": "evolution", "ended_early": "no time"}, "greedy's; evolution has none: no time"),
+        ({"asked": "evolution", "own_latency_s": "much"}, "greedy's"),
+        ({"asked": 5, "own_latency_s": []}, ""),
+    ],
+)
+def test_the_table_says_whose_plan_came_in_place_of_a_solvers_own(
+    program: Program, notes: dict[str, object], said: str
+) -> None:
+    plan = replace(solve("greedy", program), notes=notes)
+    (line,) = table(program, [row(program, "x", plan)], None)["remark"]
+    assert line == said

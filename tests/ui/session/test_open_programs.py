@@ -67,6 +67,25 @@ def test_a_slower_plan_takes_no_faster_ones_name(program: Program, is_kept: bool
     assert {name: plan.plan for name, plan in opened.plans.items()} == {"local": fast.plan}
 
 
+NOTES = {"asked": "local", "own_latency_s": 7.04e-4}
+
+
+def test_a_plan_given_in_place_of_a_solvers_own_says_whose_it_is(program: Program) -> None:
+    """It takes neither the name of the solver that was asked nor its maker's."""
+    opened = OpenProgram("x", program, "hash")
+    replaced = solved(program, "greedy", 1.0)
+    assert replaced.plan is not None
+    replaced.run.plan = replace(replaced.plan, notes={**replaced.plan.notes, **NOTES})
+    opened.jobs = [replaced, solved(program, "all_slow", 2.0)]
+    assert opened.collect()
+    name = "local (greedy's plan)"
+    assert list(opened.plans) == [name, "local"]
+    assert opened.plan_of("local") == "local"
+    del opened.plans["local"]
+    assert opened.plan_of("local") == name
+    assert opened.plan_of("greedy") == ""
+
+
 def test_a_weaker_bound_replaces_none(program: Program) -> None:
     opened = OpenProgram("x", program, "hash", bound_s=2.0)
     for bound_s, known in ((1.0, 2.0), (3.0, 3.0)):

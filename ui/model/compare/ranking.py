@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,10 @@ VALID = "valid"
 
 @dataclass(frozen=True)
 class Row:
-    """One plan. `slow_s`: the cost of slow accesses, no stalls; `verdict`: `valid` or the rule."""
+    """One plan. `slow_s`: the cost of slow accesses, no stalls; `verdict`: `valid` or the rule.
+
+    `remark`: whose plan it is, where that is not the solver's that was asked, and why.
+    """
 
     solver: str
     latency_s: float
@@ -30,6 +34,23 @@ class Row:
     num_stays: int
     num_copies: int
     seconds: float | None
+    remark: str = ""
+
+
+def replaced_solver(plan: Plan) -> str:
+    """The solver in place of whose own plan this one was given; empty if it was asked for."""
+    asked = plan.notes.get("asked")
+    return asked if isinstance(asked, str) and asked != plan.solver else ""
+
+
+def _remark(plan: Plan) -> str:
+    asked, own_s = replaced_solver(plan), plan.notes.get("own_latency_s")
+    if not asked:
+        return ""
+    if isinstance(own_s, float):
+        return f"{plan.solver}'s; {asked}'s takes {time_text(own_s)}"
+    why = plan.notes.get("ended_early")
+    return f"{plan.solver}'s" + (f"; {asked} has none: {why}" if isinstance(why, str) else "")
 
 
 def _seconds_text(seconds: float) -> str:
@@ -65,6 +86,7 @@ def row(program: Program, name: str, plan: Plan) -> Row:
         num_stays=len(plan.stays),
         num_copies=len(plan.copies),
         seconds=float(seconds) if isinstance(seconds, (int, float)) else None,
+        remark=_remark(plan),
     )
 
 
@@ -93,12 +115,15 @@ def table(program: Program, rows: Sequence[Row], bound_s: float | None) -> pd.Da
             "solver": [r.solver for r in order],
             "runtime": [r.latency_s * 1e6 for r in order],
             "saved": [100 * share_saved(program, r.latency_s, bound_s) for r in order],
-            "over": [_per_cent_over(r.latency_s, least) for r in order],
+            "over": [
+                math.nan if bound_s is None else _per_cent_over(r.latency_s, least) for r in order
+            ],
             "stalls": [r.stall_s * 1e6 for r in order],
             "checker": [r.verdict for r in order],
             "stays": [r.num_stays for r in order],
             "copies": [r.num_copies for r in order],
             "seconds": ["–" if r.seconds is None else _seconds_text(r.seconds) for r in order],
+            "remark": [r.remark for r in order],
         }
     )
 
