@@ -162,8 +162,7 @@ class OpenProgram:
             elif job.order.kind == FOLLOW:
                 self.records[job.order.basis] = job.result
             elif job.order.kind in OF_COMPILER and job.plan is not None:
-                self.add_plan(job.solver, job.plan)
-                self.compiler.take(job)
+                self._add_compiled(job, job.plan)
             known = [s for s in (self.bound_s, job.bound_s) if s is not None]
             self.bound_s = max(known, default=None)
         return bool(finished)
@@ -182,6 +181,16 @@ class OpenProgram:
             name = self.free_name(name)
         self.add_plan(name, plan)
         return name
+
+    def _add_compiled(self, job: Job, plan: Plan) -> None:
+        """List what the compiler made of a plan; as `add_solved`, by what it gains compiled."""
+        name = job.solver
+        if self.compiler.is_worse(job):
+            if job.is_kept:
+                return
+            name = self.free_name(name)
+        self.add_plan(name, plan)
+        self.compiler.take(job, name)
 
     def plan_of(self, solver: str) -> str:
         """The name of a solver's plan, or of that given in its place; empty if there is none."""

@@ -8,7 +8,7 @@ import pytest
 
 from engine.program.model import Program
 from engine.solvers import solve
-from ui.jobs.protocol import BOUND, DONE, RETRACE, RUNNING, SOLVE, Order
+from ui.jobs.protocol import BOUND, DONE, RETRACE, RUNNING, SOLVE, TUNE, Order
 from ui.jobs.run import Job, Run
 from ui.model.debug.table import MOST_BROUGHT, Debugging
 from ui.session import state
@@ -65,6 +65,38 @@ def test_a_slower_plan_takes_no_faster_ones_name(program: Program, is_kept: bool
     slow._is_taken = False
     assert opened.collect()
     assert {name: plan.plan for name, plan in opened.plans.items()} == {"local": fast.plan}
+
+
+def tuned(program: Program, solver: str, compiles: int, gain: float, is_kept: bool) -> Job:
+    """A search for compiler options that has ended, with the plan of a solver."""
+    order = Order(TUNE, "tuned", 60.0, details=(("compiles", compiles),))
+    result = {"verdict": {"improvement": gain}, "instructions": [], "asked": ""}
+    run = Run(order, "", state=DONE, plan=solve(solver, program), result=result)
+    return Job(run, is_kept=is_kept)
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_search_for_options_that_gains_less_takes_no_better_ones_name(
+    program: Program, is_kept: bool
+) -> None:
+    """What counts is the compiler's own cycles, not what the costs say of the plans."""
+    good = tuned(program, "all_slow", 24, 0.05, is_kept)
+    bad = tuned(program, "greedy", 4, 0.01, is_kept)
+    opened = OpenProgram("x", program, "hash")
+    opened.jobs = [good, bad]
+    assert opened.collect()
+    names = ["tuned"] if is_kept else ["tuned", "tuned 2"]
+    assert list(opened.plans) == list(opened.compiler.compiled) == names
+    assert opened.plans["tuned"].plan is good.plan
+    assert opened.compiler.compiled["tuned"].verdict["improvement"] == 0.05
+    assert opened.compiler.shown == names[-1]
+    assert [one.name for one in opened.compiler.compiled.values()] == names
+    better = tuned(program, "greedy", 6, 0.07, is_kept)
+    opened.jobs.append(better)
+    assert opened.collect()
+    assert list(opened.plans) == list(opened.compiler.compiled) == names
+    assert opened.plans["tuned"].plan is better.plan
+    assert opened.compiler.compiled["tuned"].verdict["improvement"] == 0.07
 
 
 NOTES = {"asked": "local", "own_latency_s": 7.04e-4}

@@ -28,6 +28,11 @@ class CompiledPlan:
     random_compiles: int = 0
 
     @property
+    def improvement(self) -> float:
+        """Share of the default's total that it does without: stalls and prices included."""
+        return float(self.verdict["improvement"])
+
+    @property
     def gain(self) -> float:
         """Share of the default's cycles that it does without; without stalls, as `KeptCompile`."""
         return 1.0 - float(self.verdict["ours_cycles"]) / float(self.verdict["default_cycles"])
@@ -44,16 +49,21 @@ class CompilerState:
     shown: str = ""
     edition: int = 0
 
-    def take(self, job: Job) -> None:
-        """Add the compile of a finished job, and show it."""
+    def is_worse(self, job: Job) -> bool:
+        """Whether a finished job gains less than the compile that has its name."""
+        known = self.compiled.get(job.solver)
+        return known is not None and known.improvement > job.result["verdict"]["improvement"]
+
+    def take(self, job: Job, name: str) -> None:
+        """Add the compile of a finished job under a name, and show it."""
         result = job.result
-        self.compiled[job.solver] = CompiledPlan(
-            name=job.solver,
+        self.compiled[name] = CompiledPlan(
+            name=name,
             asked=result["asked"],
             verdict=result["verdict"],
             instructions=result["instructions"],
             random_improvement=result.get("random_improvement"),
             random_compiles=result.get("random_compiles", 0),
         )
-        self.shown = job.solver
+        self.shown = name
         self.edition += 1
