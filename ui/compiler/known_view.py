@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import pandas as pd
 import streamlit as st
@@ -19,11 +19,21 @@ from ui.session.state import OpenProgram, Session
 _ROWS_PX = 282
 
 
-def gains(opened: OpenProgram) -> tuple[float | None, list[float]]:
-    """Cycles of the default, and the share of them that each other compile saves.
+@dataclass(frozen=True)
+class Gains:
+    """Cycles of the default, and the shares that other compiles save.
 
-    Without stalls: of the compiles that came with a sample they are not known.
+    `alone`: of the cycles without stalls, of each compile; `totals`: of the total, of those that
+    were ordered here: it is not known of the compiles that came with a sample.
     """
+
+    default_cycles: float | None
+    alone: Sequence[float]
+    totals: Sequence[float]
+
+
+def gains(opened: OpenProgram) -> Gains:
+    """What the compiles that are known of a program save."""
     kept = caching.kept_compiles(opened.identity, opened.program)
     compiled = opened.compiler.compiled.values()
     shares = [1.0 - one.cycles / kept[0].cycles for one in kept[1:]]
@@ -31,7 +41,7 @@ def gains(opened: OpenProgram) -> tuple[float | None, list[float]]:
     defaults = [one.cycles for one in kept[:1]] + [
         float(one.verdict["default_cycles"]) for one in compiled
     ]
-    return next(iter(defaults), None), shares
+    return Gains(next(iter(defaults), None), shares, [one.improvement for one in compiled])
 
 
 def show(session: Session) -> None:

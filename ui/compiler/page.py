@@ -31,7 +31,7 @@ def render() -> None:
     opened.collect()
     if not opened.plans:
         opening.first_plan(session)
-    picker, *figures = st.columns([2.4, 1.3, 1.3, 1.3], vertical_alignment="bottom")
+    picker, *figures = st.columns([2.4, 1.2, 1.5, 1.1, 1.2], vertical_alignment="bottom")
     with picker:
         program_picker(session)
     _figures(opened, figures)
@@ -63,12 +63,16 @@ def _hindrance(opened: OpenProgram) -> str:
 
 
 def _figures(opened: OpenProgram, places: list[st.delta_generator.DeltaGenerator]) -> None:
-    default, gains = known_view.gains(opened)
-    cycles = f"{default:,.0f}" if default else "–"
-    places[0].metric("Default, cycles", cycles, help=about("Default, cycles"))
-    best = share_text(max(gains)) if gains else "–"
-    places[1].metric("Best compile gains", best, help=about("Best compile gains"))
-    places[2].metric("Compiles known", f"{len(gains):,}", help=about("Compiles known"))
+    gains = known_view.gains(opened)
+    default = gains.default_cycles
+    figures = {
+        "Default, cycles": f"{default:,.0f}" if default else "–",
+        "Best gain, cycles alone": share_text(max(gains.alone)) if gains.alone else "–",
+        "Best gain": share_text(max(gains.totals)) if gains.totals else "–",
+        "Compiles known": f"{len(gains.alone):,}",
+    }
+    for place, (label, text) in zip(places, figures.items(), strict=True):
+        place.metric(label, text, help=about(label))
 
 
 def _failures(opened: OpenProgram) -> None:
