@@ -53,9 +53,10 @@ class Resident:
 class Relief:
     """What dropping `dropped` around slot `slot` does, measured by playing the game again.
 
-    `used_before`, `used_after`: bytes taken at the slot, scratch included. `hole_before`,
-    `hole_after`: the largest gap. `before_s`, `after_s`: simulated latencies of the game without
-    and with the change; `plan` is the plan with it.
+    What is called `before` is of the plan as it was given, `after` of `plan`, the game with the
+    change. `used_before`, `used_after`: bytes taken at the slot, scratch included. `hole_before`,
+    `hole_after`: the largest gap. `before_s`, `after_s`: simulated latencies. `game_s`: that of the
+    game without the change, which may play the given plan otherwise.
     """
 
     slot: int
@@ -67,6 +68,7 @@ class Relief:
     hole_after: int
     before_s: float
     after_s: float
+    game_s: float
     plan: Plan
 
     @property
@@ -136,8 +138,8 @@ def relieve(program: Program, plan: Plan, slot: int, wanted: int) -> Relief:
     First only the touches that hold each chosen group there are dropped, then all of its stay, if
     that is not enough. Raises SolverError if even dropping everything is too little.
     """
-    before = replay(program, plan).plan(plan.solver)
-    here = residents(program, before, slot)
+    game = replay(program, plan).plan(plan.solver)
+    here = residents(program, game, slot)
     chosen = cheapest([r.saving_s for r in here], [r.size_bytes for r in here], wanted)
     if chosen is None:
         possible = sum(r.size_bytes for r in here)
@@ -146,11 +148,11 @@ def relieve(program: Program, plan: Plan, slot: int, wanted: int) -> Relief:
             f" {wanted} are asked for"
         )
     dropped = [here[i] for i in chosen]
-    relief = _try(program, before, slot, wanted, dropped, [r.holding for r in dropped])
+    relief = _try(program, (plan, game), slot, wanted, dropped, [r.holding for r in dropped])
     if not relief.is_enough:
         chosen = cheapest([r.stay_saving_s for r in here], [r.size_bytes for r in here], wanted)
         dropped = [here[i] for i in chosen or ()]
-        relief = _try(program, before, slot, wanted, dropped, [r.touches for r in dropped])
+        relief = _try(program, (plan, game), slot, wanted, dropped, [r.touches for r in dropped])
     return relief
 
 
@@ -235,29 +237,32 @@ def _undominated(
 
 def _try(
     program: Program,
-    before: Plan,
+    before: tuple[Plan, Plan],
     slot: int,
     wanted: int,
     dropped: Sequence[Resident],
     touches: Iterable[Iterable[int]],
 ) -> Relief:
-    """Play `before` again with these touches, as indices, of the residents dropped."""
-    is_fast = list(before.is_fast)
+    """Play the game again with these touches, as indices, of the residents dropped.
+
+    `before`: the plan as it was given, and as the game plays it.
+    """
+    plan, game = before
+    is_fast = list(game.is_fast)
     for index in chain.from_iterable(touches):
         for access in program.touches[index].accesses:
             is_fast[access] = False
-    after = replay(program, replace(before, is_fast=tuple(is_fast))).plan(
-        f"{before.solver} relieved"
-    )
+    after = replay(program, replace(game, is_fast=tuple(is_fast))).plan(f"{plan.solver} relieved")
     return Relief(
         slot=slot,
         wanted_bytes=wanted,
         dropped=tuple(dropped),
-        used_before=int(used_bytes(program, before.stays)[slot]),
+        used_before=int(used_bytes(program, plan.stays)[slot]),
         used_after=int(used_bytes(program, after.stays)[slot]),
-        hole_before=largest_hole(program, before, slot),
+        hole_before=largest_hole(program, plan, slot),
         hole_after=largest_hole(program, after, slot),
-        before_s=simulate(program, before).latency_s,
+        before_s=simulate(program, plan).latency_s,
         after_s=simulate(program, after).latency_s,
+        game_s=simulate(program, game).latency_s,
         plan=after,
     )

@@ -17,6 +17,7 @@ from engine.analysis.peak import (
     used_bytes,
 )
 from engine.errors import SolverError
+from engine.game.replay import replay
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -150,6 +151,19 @@ def test_what_has_no_use_to_come_makes_room_too(name: str, slot: int, wanted: in
     relief = relieve(program, solve("greedy", program), slot, wanted)
     assert relief.is_enough
     assert check(program, relief.plan) is None
+
+
+def test_relief_is_measured_from_the_plan_and_the_game_is_told_apart() -> None:
+    """The game plays this plan otherwise, faster by 3 %, and holds less at its fullest."""
+    program = library.load_sample("gatedkernel-v6e-b32")
+    plan = solve("xla_compiled", program)
+    slot = fullest_slot(program, plan)
+    relief = relieve(program, plan, slot, 2**20)
+    assert relief.before_s == simulate(program, plan).latency_s
+    assert relief.used_before == used_bytes(program, plan.stays)[slot]
+    assert relief.hole_before == largest_hole(program, plan, slot)
+    game = replay(program, plan).plan("game")
+    assert relief.game_s == simulate(program, game).latency_s < relief.before_s
 
 
 @pytest.mark.parametrize("name", ["resnet50-v5e-b64", "lstm-v5e-b128"])

@@ -112,21 +112,30 @@ def _advisor(session: Session, plan: OpenPlan, slot: int) -> None:
 
 def _order(session: Session, plan: OpenPlan, slot: int) -> None:
     opened = session.open
-    wanted = round(opened.comparison.wanted_mib * _MIB)
     for job in opened.jobs:
         if job.order.kind == RELIEF:
             job.stop()
     opened.jobs = [job for job in opened.jobs if job.order.kind != RELIEF]
     opened.jobs.append(
         caching.workshop().relieve(
-            opened.program, plan.plan, plan.identity, slot, wanted, session.identity
+            opened.program, plan.plan, plan.identity, slot, _wanted(session), session.identity
         )
     )
 
 
+def _wanted(session: Session) -> int:
+    return round(session.open.comparison.wanted_mib * _MIB)
+
+
+def _question(job: Job) -> tuple[str, int, int]:
+    """What a job of the advisor was asked: the plan's identity, the slot, the bytes wanted."""
+    details = dict(job.order.details)
+    return job.order.basis, int(details["slot"]), int(details["wanted"])
+
+
 def _answer(session: Session, plan: OpenPlan, slot: int) -> None:
     job = next((j for j in session.open.jobs if j.order.kind == RELIEF), None)
-    if job is None or job.order.basis != plan.identity or dict(job.order.details)["slot"] != slot:
+    if job is None or _question(job) != (plan.identity, slot, _wanted(session)):
         return
     if not job.is_over:
         st.caption("The advisor plays the game again.")

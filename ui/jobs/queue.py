@@ -30,6 +30,8 @@ _MOST_OF_ONE = 8
 """How many runs of one visitor may wait, so that nobody fills the queue alone."""
 _LEAST_COST_S = 1.0
 """What a run costs its visitor at least: orders without a budget take time too."""
+_RELIEF_EDITION = 2
+"""What the peak advisor's facts are; those of another edition are not taken from disk."""
 _MOST_KEPT = 128
 _NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
@@ -84,7 +86,7 @@ class Workshop:
         self, program: Program, plan: Plan, identity: str, slot: int, wanted: int, owner: str = ""
     ) -> Job:
         """Order the peak advisor: free `wanted` bytes at `slot` of the plan called `identity`."""
-        details = (("slot", slot), ("wanted", wanted))
+        details = (("slot", slot), ("wanted", wanted), ("edition", _RELIEF_EDITION))
         order = Order(RELIEF, "peak advisor", 10.0, basis=identity, details=details)
         return self.order(program, order, owner, plan)
 

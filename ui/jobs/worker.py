@@ -107,7 +107,7 @@ def _relief(folder: Path, order: dict[str, Any]) -> None:
     relief = relieve(load(folder / PROGRAM), plan, details["slot"], details["wanted"])
     save_plan(relief.plan, folder / PLAN)
     numbers = ["slot", "wanted_bytes", "used_before", "used_after", "hole_before", "hole_after"]
-    numbers += ["before_s", "after_s", "freed_bytes", "is_enough"]
+    numbers += ["before_s", "after_s", "game_s", "freed_bytes", "is_enough"]
     dropped = [{"group": r.group, "next_use": r.next_use} for r in relief.dropped]
     _write(folder, {**{n: getattr(relief, n) for n in numbers}, "dropped": dropped})
 

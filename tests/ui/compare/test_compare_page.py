@@ -265,6 +265,11 @@ def test_the_peak_advisor_makes_room_and_its_plan_can_be_kept() -> None:
     run_until(at, lambda: any(b.key == "keep_relief" for b in at.button))
     told = texts(at)
     assert "Played again with this change" in told
+    (wish,) = [n for n in at.number_input if n.label == "Free, MiB"]
+    wish.set_value(5.0).run()
+    assert "Played again with this change" not in texts(at), "it is no answer to this wish"
+    wish.set_value(4.0).run()
+    assert "Played again with this change" in texts(at)
     at.button(key="keep_relief").click().run()
     assert not at.exception
     (name,) = [n for n in session.open.plans if n.endswith("with room")]

@@ -185,6 +185,7 @@ def test_advice_in_words(program: Program) -> None:
         "freed_bytes": 2**21,
         "before_s": 1e-3,
         "after_s": 1.1e-3,
+        "game_s": 1e-3,
         "hole_before": 0,
         "hole_after": 2**21,
         "is_enough": True,
@@ -193,6 +194,8 @@ def test_advice_in_words(program: Program) -> None:
     assert "costs **100" in text
     assert tensor_name(program, 0) in text
     assert "less than" not in text
+    assert "otherwise" not in text
+    assert "otherwise, in 900" in relief_text(program, {**result, "game_s": 0.9e-3})
     assert "even saves" in relief_text(program, {**result, "after_s": 0.9e-3})
     assert "less than" in relief_text(program, {**result, "is_enough": False})
 

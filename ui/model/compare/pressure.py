@@ -61,7 +61,8 @@ def relief_text(program: Program, result: Mapping[str, Any]) -> str:
     """The peak advisor's proposal, as Markdown. `result`: as `ui.jobs.worker` writes it."""
     names = [code(tensor_name(program, d["group"])) for d in result["dropped"]]
     change_s = result["after_s"] - result["before_s"]
-    change, before, after = times_text(abs(change_s), result["before_s"], result["after_s"])
+    seconds = (abs(change_s), result["before_s"], result["after_s"], result["game_s"])
+    change, before, after, game = times_text(*seconds)
     way = "costs" if change_s >= 0 else "even saves"
     freed = f"frees {size_text(result['freed_bytes'])}"
     lines = [
@@ -70,6 +71,8 @@ def relief_text(program: Program, result: Mapping[str, Any]) -> str:
         f" **{change}**: the runtime goes from {before} to {after}. The largest gap there goes from"
         f" {size_text(result['hole_before'])} to {size_text(result['hole_after'])}.",
     ]
+    if game != before:
+        lines.append(f"Without the change the game would play this plan otherwise, in {game}.")
     if not result["is_enough"]:
         lines.append(
             f"That is less than the {size_text(result['wanted_bytes'])} asked for: the rules keep"
