@@ -80,6 +80,11 @@ class MoveNotes:
         for note in others:
             self.put(note)
 
+    def changes(self, before: MoveNotes) -> list[Note]:
+        """The notes that lead from those of `before` to these; an empty one where one is gone."""
+        gone = [Note(*place) for place in before._notes if place not in self._notes]
+        return [*gone, *(n for place, n in self._notes.items() if before._notes.get(place) != n)]
+
     def to_json(self) -> list[list[Any]]:
         """The notes as plain JSON values, each: game, move, text, 1 for a bookmark."""
         return [[n.game, n.move, n.text, int(n.is_marked)] for n in self]

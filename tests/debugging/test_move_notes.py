@@ -86,3 +86,13 @@ def test_notes_have_limits() -> None:
     notes.put(Note("g", 0, "another"))
     with pytest.raises(UsageError, match="shorten it"):
         notes.put(Note("g", 0, "x" * (LONGEST_NOTE + 1)))
+
+
+def test_changes_lead_from_one_state_of_the_notes_to_the_next() -> None:
+    before = MoveNotes([Note("g", 1, "same"), Note("g", 2, "old"), Note("g", 3, "gone")])
+    after = MoveNotes([Note("g", 1, "same"), Note("g", 2, "new"), Note("h", 1, is_marked=True)])
+    changes = after.changes(before)
+    assert Note("g", 1, "same") not in changes
+    before.take(changes)
+    assert list(before) == list(after)
+    assert not after.changes(before)

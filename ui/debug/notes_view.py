@@ -1,4 +1,4 @@
-"""Debug, notes: a text and a bookmark on a move; they travel in the link and in the bundle."""
+"""Debug, notes: a text and a bookmark on a move; kept for the visitor, in links and in bundles."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def show(session: Session, thought: Thought) -> None:
     with right:
         notes = debug.notes.of(game)
         if not notes:
-            st.caption("No notes on this game. They travel in the link and in the bundle.")
+            st.caption("No notes on this game. They are kept, and travel in link and bundle.")
         for move, note in notes.items():
             label = f"{'★ ' if note.is_marked else ''}Move {move + 1:,}"
             place, words = st.columns([1, 3.4], vertical_alignment="center")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.debugging.move_notes import notes_from_link
+from engine.debugging.move_notes import MoveNotes, Note, notes_from_link
 from engine.errors import UsageError
 from ui.compare import gap_view as first_gap
 from ui.components.glossary import about
@@ -37,7 +37,9 @@ def render() -> None:
     session = current_session()
     narrow_note()
     recordings.ensure_open(session)
+    _take_up_notes(session)
     _take_link(session)
+    _keep_notes(session)
     recordings.take_up(session.open)
     board_view.collect(session)
     thought = session.open.searches.thought
@@ -80,17 +82,48 @@ def _nothing_yet(session: Session) -> None:
     st.query_params.from_dict(_query(session))
 
 
+def _take_up_notes(session: Session) -> None:
+    """Take in the notes that the visitor wrote on this program at earlier visits."""
+    debug = session.open.debug
+    if debug.kept is None:
+        debug.kept = caching.kept_notes().find(session.identity, session.open.identity)
+        debug.notes.take(debug.kept)
+
+
+def _keep_notes(session: Session) -> None:
+    """Keep what has changed of the notes; where that cannot be done, it is said."""
+    opened = session.open
+    changed = opened.debug.notes.changes(opened.debug.kept or MoveNotes())
+    if not changed:
+        return
+    opened.debug.kept = MoveNotes(opened.debug.notes)
+    if not caching.kept_notes().save(session.identity, opened.identity, changed):
+        text = "cannot be kept here: save the bundle (Report), or they are lost with this tab."
+        session.news.tell("The notes", text, is_error=True)
+
+
 def _take_link(session: Session) -> None:
-    """Take in the notes of the link with which the visitor came."""
+    """Take in the notes of the link with which the visitor came; the visitor's own are kept."""
     debug, text = session.open.debug, st.query_params.get("notes", "")
     if debug.is_linked or not text:
         return
     debug.is_linked = True
     try:
-        debug.notes.take(notes_from_link(text))
+        linked = notes_from_link(text)
+        own = [n for n in linked if debug.notes.at(n.game, n.move) not in (n, Note(n.game, n.move))]
+        debug.notes.take(note for note in linked if note not in own)
     except UsageError as error:
-        session.notices.append(str(error))
-        st.warning(plain(error), icon=":material/link_off:")
+        _warn(session, str(error))
+        return
+    if own:
+        moves = ", ".join(f"{note.move + 1:,}" for note in own)
+        _warn(session, f"The link has other notes than yours on move {moves}; yours are kept.")
+
+
+def _warn(session: Session, text: str) -> None:
+    """Say what of a link cannot be shown, now and on the pages to come."""
+    session.notices.append(text)
+    st.warning(plain(text), icon=":material/link_off:")
 
 
 def _header(session: Session, thought: Thought) -> None:

@@ -55,6 +55,7 @@ from ui.model.search.state import Study, Thought
 from ui.model.start.toy import Toy
 from ui.model.start.toy import toy as make_toy
 from ui.session import pictures
+from ui.session.kept_notes import KeptNotes
 from ui.session.last_view import LastViews
 from ui.session.own_programs import OwnPrograms
 
@@ -193,6 +194,13 @@ def own_programs() -> OwnPrograms:
     """The programs that the visitors of this server brought."""
     folder = default_folder()
     return OwnPrograms(folder / "programs" if folder else None)
+
+
+@st.cache_resource(show_spinner=False)
+def kept_notes() -> KeptNotes:
+    """The notes of the visitors of this server."""
+    folder = default_folder()
+    return KeptNotes(folder / "notes" if folder else None)
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)

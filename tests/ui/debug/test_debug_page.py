@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from streamlit.testing.v1.element_tree import Dataframe
 
 from engine.agent.trace_io import SearchTrace, save_trace
 from engine.debugging.findings import VERSION
-from engine.debugging.move_notes import MoveNotes, Note
+from engine.debugging.move_notes import MOST_NOTES, MoveNotes, Note
 from engine.game.moves import ACTION_NAMES
 from engine.plan.simulate import simulate
 from tests.debugging import studied
@@ -31,7 +32,8 @@ from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
 from ui.model.debug.table import Filter
 from ui.model.search.state import GapStudy, Second, Thought, brought
-from ui.session import caching, recordings
+from ui.session import caching, recordings, state
+from ui.session.kept_notes import KeptNotes
 from ui.session.state import OpenPlan
 
 PROGRAM = "alexnet-v4-b24"
@@ -286,6 +288,77 @@ def test_notes_travel_in_the_link_and_the_bundle(shown: AppTest, thought: Though
     _open(session, data, "bundle.zip")
     assert session.open.debug.notes.at(key, move) == note
     assert session.open.searches.thoughts["bundle.zip"].identity == thought.identity
+
+
+@pytest.fixture
+def kept_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KeptNotes:
+    """The notes of a server whose visitor is always the same."""
+    store = KeptNotes(tmp_path)
+    monkeypatch.setattr(caching, "kept_notes", lambda: store)
+    monkeypatch.setattr(state, "visitor_of", lambda cookie: "v")
+    return store
+
+
+def write_note(at: AppTest, text: str) -> Note:
+    """Write a note on the move that is shown, as a visitor does."""
+    at.session_state["debug_panel"] = "notes"
+    at.run()
+    at.text_area[0].set_value(text)
+    next(b for b in at.button if b.label == "Keep").click().run()
+    assert not at.exception
+    searches = session_of(at).open.searches
+    assert searches.thought is not None
+    return Note(studies.key_of(searches.thought), searches.move, text)
+
+
+def test_notes_are_there_again_after_a_reload(
+    kept_notes: KeptNotes, shown: AppTest, thought: Thought
+) -> None:
+    note = write_note(shown, "why?")
+    again = session_of(open_view(_debug, program=PROGRAM))
+    assert list(again.open.debug.notes) == [note]
+    assert not list(session_of(open_view(_debug, program="bert-v5e-b32")).open.debug.notes)
+    write_note(shown, "")
+    assert not list(session_of(open_view(_debug, program=PROGRAM)).open.debug.notes)
+
+
+def test_a_link_replaces_none_of_the_visitors_notes(kept_notes: KeptNotes, shown: AppTest) -> None:
+    own = write_note(shown, "mine")
+    other = Note(own.game, own.move + 1, "yours")
+    linked = MoveNotes([replace(own, text="theirs"), other])
+    again = open_view(_debug, program=PROGRAM, notes=linked.to_link())
+    assert list(session_of(again).open.debug.notes) == [own, other]
+    (warning,) = again.warning
+    assert f"move {own.move + 1:,}" in warning.value
+    assert not open_view(_debug, program=PROGRAM, notes=linked.to_link()).exception
+    assert list(kept_notes.find("v", session_of(again).open.identity)) == [own, other]
+
+
+def test_it_is_said_when_notes_cannot_be_kept(
+    monkeypatch: pytest.MonkeyPatch, shown: AppTest
+) -> None:
+    monkeypatch.setattr(caching, "kept_notes", lambda: KeptNotes(None))
+    write_note(shown, "why?")
+    (item,) = [i for i in session_of(shown).news.items() if i.is_error]
+    assert "cannot be kept" in item.text
+
+
+def test_kept_notes_are_those_of_all_tabs_and_the_oldest_go(tmp_path: Path) -> None:
+    store = KeptNotes(tmp_path, most_of_one=2)
+    assert store.save("v", "aa", [Note("g", 1, "one tab")])
+    assert store.save("v", "aa", [Note("g", 2, "another")])
+    assert [note.text for note in store.find("v", "aa")] == ["one tab", "another"]
+    assert not list(store.find("w", "aa")) and not list(store.find("", "aa"))
+    for second, name in enumerate(("aa", "bb", "cc")):
+        assert store.save("v", name, [Note("g", 5, name)])
+        os.utime(tmp_path / "v" / name, (second, second))
+    assert store.save("v", "cc", [Note("g", 6, "more")])
+    assert not list(store.find("v", "aa")) and list(store.find("v", "bb"))
+    (tmp_path / "v" / "bb" / "notes.json").write_text("[1")
+    assert not list(store.find("v", "bb"))
+    assert not store.save("v", "cc", [Note("h", move, "x") for move in range(MOST_NOTES)])
+    (tmp_path / "file").write_text("")
+    assert not KeptNotes(tmp_path / "file").save("v", "aa", [Note("g", 1, "x")])
 
 
 def test_a_link_with_broken_notes_says_so() -> None:

@@ -146,6 +146,8 @@ class Debugging:
     is_of_all: bool = False
     """Whether the inbox lists all games of the program."""
     notes: MoveNotes = field(default_factory=MoveNotes)
+    kept: MoveNotes | None = None
+    """The notes as they were kept last; None before those of earlier visits were taken up."""
     forced: dict[tuple[str, int, int], list[Counterfactual]] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
     gaps: set[tuple[str, str]] = field(default_factory=set)
