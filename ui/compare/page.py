@@ -26,6 +26,7 @@ from ui.session.first_picture_view import first_picture
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
 from ui.session.narrow_view import narrow_note
+from ui.session.plan_file_view import plan_file_form
 from ui.session.program_picker_view import program_picker
 from ui.session.reading_view import warn_of_reading
 from ui.session.state import OpenProgram, Session, current_session
@@ -154,7 +155,7 @@ def _failures(opened: OpenProgram) -> None:
 
 def _mode_bar(session: Session, rows: list[Row]) -> None:
     state = session.open.comparison
-    switch, export = st.columns([6, 1], vertical_alignment="center")
+    switch, file, export = st.columns([5.2, 0.9, 0.9], vertical_alignment="center")
     chosen = switch.segmented_control(
         "View",
         list(MODES),
@@ -166,6 +167,9 @@ def _mode_bar(session: Session, rows: list[Row]) -> None:
     )
     if chosen and chosen != state.mode:
         state.mode = chosen
+    with file.popover("Open", icon=":material/upload_file:", width="stretch"):
+        if plan_file_form(session):
+            st.rerun()
     with export:
         export_button(session, rows)
 

@@ -31,6 +31,7 @@ from ui.session.first_picture_view import first_picture
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
 from ui.session.narrow_view import narrow_note
+from ui.session.plan_file_view import plan_file_form
 from ui.session.program_picker_view import program_picker
 from ui.session.reading_view import warn_of_reading
 from ui.session.state import OpenPlan, OpenProgram, Session, current_session
@@ -171,6 +172,9 @@ def _header(session: Session) -> tuple[OpenPlan | None, DeltaGenerator]:
         st.rerun()
     with solve.popover("Solve", icon=":material/bolt:", width="stretch"):
         _solve_form(session)
+        if name := plan_file_form(session):
+            session.show_plan(name)
+            st.rerun()
     last.download_button(
         "JSON",
         data=lambda: json.dumps(plan_to_json(plan.plan), separators=(",", ":")),

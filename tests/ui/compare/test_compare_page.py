@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,8 +13,11 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Dataframe
 
 from engine.plan.check import check
+from engine.plan.io import plan_to_json
+from engine.plan.model import Plan
 from engine.program import library
 from tests.solvers.broken_plugin import plugins_of
+from tests.strategies import all_slow_plan
 from tests.ui.apps import SECONDS, open_view
 from ui.compare import exports_view
 from ui.components.units import gain_text
@@ -276,6 +280,29 @@ def test_the_peak_advisor_makes_room_and_its_plan_can_be_kept() -> None:
     assert check(session.open.program, session.open.plans[name].plan) is None
     assert session.open.comparison.mode == "layouts"
     assert session.open.comparison.plans[1] == name
+
+
+def bring_plan(at: AppTest, name: str, plan: Plan) -> None:
+    data = json.dumps(plan_to_json(plan)).encode()
+    at.get("file_uploader")[0].set_value((name, data, "application/json")).run()
+    at.button(key="open_plan_file").click().run()
+    assert not at.exception
+
+
+def test_a_plan_that_was_saved_can_be_opened() -> None:
+    at = opened()
+    session = at.session_state["explorer"]
+    slow = all_slow_plan(session.open.program)
+    for number in ("", " 2"):
+        bring_plan(at, f"{TEACHING}-all_slow.plan.json", slow)
+        assert not at.error
+        assert session.open.plans[f"all_slow (file){number}"].plan == slow
+    assert "all_slow (file)" in list(results_of(at).value["solver"])
+    before = list(session.open.plans)
+    bring_plan(at, "theirs.json", replace(slow, program_hash="0" * 16))
+    (error,) = at.error
+    assert "theirs.json" in error.value and "another program" in error.value
+    assert list(session.open.plans) == before
 
 
 def test_everything_can_be_taken_away() -> None:

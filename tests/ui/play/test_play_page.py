@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,12 @@ from streamlit.testing.v1 import AppTest
 from engine.game.moves import ACTION_NAMES, DROP, KINDS, NUM_ACTIONS, Rules
 from engine.game.reference.explain import explain
 from engine.plan.check import check
+from engine.plan.io import plan_to_json
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import Budget, solve
 from tests.chosen import chosen
+from tests.strategies import all_slow_plan
 from tests.ui.apps import session_of
 from tests.ui.play_page import first_choice, line_of, opened, panel_text, tell
 from ui.components.units import time_text
@@ -42,6 +45,18 @@ def test_a_program_without_a_plan_gets_a_first_one() -> None:
     assert at.selectbox[1].options == ["greedy"]
     text = panel_text(at)
     assert all(name in text for name in ("Copy", "NoCopy", "Drop"))
+
+
+def test_a_plan_file_is_opened_and_shown() -> None:
+    at = opened(TEACHING)
+    session = session_of(at)
+    slow = replace(all_slow_plan(session.open.program), notes={"rules": 5, "moves": "012"})
+    data = json.dumps(plan_to_json(slow)).encode()
+    at.get("file_uploader")[0].set_value(("mine.plan.json", data, "application/json")).run()
+    at.button(key="open_plan_file").click().run()
+    assert not at.exception and not at.error
+    assert session.plan is not None and session.plan.name == "mine (file)"
+    assert figure(at, "Checker") == "✓ valid"
 
 
 def test_a_move_on_the_map_changes_the_panel() -> None:

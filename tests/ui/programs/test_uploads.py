@@ -178,3 +178,55 @@ def test_a_dump_without_hardware_is_not_read_for_just_any() -> None:
 )
 def test_the_chip_is_read_off_the_names(names: list[str], chip: str | None) -> None:
     assert uploads.chip_of(names) == chip
+
+
+@pytest.mark.parametrize("name", ["p.plan.json", "p.json.gz", "../p.json"])
+def test_a_plan_file(name: str) -> None:
+    program, plan = residual_network(), solve("greedy", residual_network())
+    data = json.dumps(plan_to_json(plan)).encode()
+    packed = gzip.compress(data, mtime=0) if name.endswith(".gz") else data
+    assert uploads.read_plan(name, packed, program) == plan
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"program_hash": "0" * 16}, "p.json: is a plan of another program"),
+        ({"copies": {"group": [], "is_prefetch": [], "start": [], "deadline": []}}, "p.json: bre"),
+        ({"is_fast": [True]}, "p.json: breaks unknown-access: "),
+        ({"notes": []}, "p.json: not a valid plan file"),
+        ({"format": "mallocmuzero-program"}, "p.json: not a mallocmuzero-plan file"),
+    ],
+)
+def test_a_file_that_is_no_plan_of_the_program_is_refused_in_one_line(
+    changes: dict[str, Any], words: str
+) -> None:
+    data = json.dumps({**greedy_plan(), **changes}).encode()
+    with pytest.raises(EngineError) as caught:
+        uploads.read_plan("p.json", data, residual_network())
+    assert str(caught.value).startswith(words) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(b"{", "not JSON"), (gzip.compress(b" " * 300_000_000), "larger than 256 MiB")],
+    ids=["no JSON", "much when unpacked"],
+)
+def test_a_plan_file_that_cannot_be_read_is_refused(data: bytes, words: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        uploads.read_plan("p.json", data, residual_network())
+    assert str(caught.value).startswith("p.json: ") and words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "stem"),
+    [
+        ("x-net-greedy.plan.json", "greedy"),
+        ("other.json.gz", "other"),
+        ("x-net-.plan.json", "plan"),
+        ("a,b.json", "a_b"),
+        ("x" * 200 + ".plan.json", "x" * 90),
+    ],
+)
+def test_a_plan_from_a_file_is_called_after_it(file: str, stem: str) -> None:
+    assert uploads.plan_name(file, "x net") == f"{stem} (file)"

@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.errors import EngineError, ProgramFormatError
+from engine.analysis.bundle import file_name
+from engine.errors import EngineError, PlanError, ProgramFormatError
 from engine.files import read_bytes, spelt_out
 from engine.folders import temporary_folder
 from engine.hardware.presets import PRESETS
 from engine.plan.check import check
-from engine.plan.io import plan_from_json
+from engine.plan.io import load_plan, plan_from_json
+from engine.plan.model import Plan
 from engine.program.counts import given_counts
 from engine.program.hlo.parse import MAX_TEXT_BYTES
 from engine.program.io import load
@@ -135,6 +137,33 @@ def read(files: Sequence[Upload], hardware: str | None) -> Program:
         except ProgramFormatError as error:
             # The visitor knows the file by its name, not by where it was put.
             raise ProgramFormatError(str(error).replace(f"{folder}/", "")) from error
+
+
+def read_plan(name: str, data: bytes, program: Program) -> Plan:
+    """The plan in a file, which is one of the program. Raises EngineError, saying what is wrong."""
+    known = safe_name(name)
+    with temporary_folder("upload") as folder:
+        try:
+            plan = load_plan(_write(folder, name, data))
+        except EngineError as error:
+            raise PlanError(str(error).replace(f"{folder}/", "")) from error
+    violation = check(program, plan)
+    if violation is None:
+        return plan
+    if violation.rule == "wrong-program":
+        raise PlanError(f"{known}: is a plan of another program; open that program first")
+    raise PlanError(f"{known}: breaks {violation.rule}: {violation.message:.200}")
+
+
+def plan_name(file: str, program: str) -> str:
+    """The name to list a plan of a file under: the file's, without the program's before it.
+
+    >>> plan_name("bert-v5e-b32-greedy.plan.json", "bert-v5e-b32")
+    'greedy (file)'
+    """
+    stem = re.sub(r"(\.plan)?\.json(\.gz)?$", "", safe_name(file))
+    own = stem.removeprefix(f"{file_name(program)}-")
+    return f"{own or 'plan'} (file)"
 
 
 def sound(program: Program) -> tuple[Program, str]:
