@@ -13,6 +13,7 @@ from engine.game.notes import noted_rules, plan_from_actions
 from ui.compare.gap_view import COLUMNS, causes, style
 from ui.components.charts import FAST, SLOW
 from ui.components.table_view import chosen_row
+from ui.debug import studies
 from ui.model.compare.differences import move_at
 from ui.model.compare.gap import (
     DECISION,
@@ -53,7 +54,8 @@ def show(session: Session, thought: Thought) -> None:
     style()
     found, program = shown.account, session.open.program
     with st.container(border=True):
-        st.html(account_html(found, shown.study is not None))
+        is_looking = shown.study is None and studies.is_gap_ordered(session, thought, shown.best)
+        st.html(account_html(found, is_looking))
         rows = rows_of(program, found)
         if not rows:
             return

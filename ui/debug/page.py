@@ -51,6 +51,7 @@ def render() -> None:
     _header(session, thought)
     watch_view.recorded_note(session, thought)
     jobs_view.failures(session)
+    _offer_again(session, thought)
     _choose_first_move(session, [f.move for f in rows if f.game == session.open.searches.current])
     gap_view.show(session, thought)
     inbox_view.show(session, rows)
@@ -147,6 +148,19 @@ def _header(session: Session, thought: Thought) -> None:
         export_view.show(session, thought)
     with file.popover("File", icon=":material/save:", width="stretch"):
         jobs_view.files(session, thought)
+
+
+def _offer_again(session: Session, thought: Thought) -> None:
+    """Show a button for each piece of work on the game that failed or was stopped."""
+    ended = studies.ended(session, thought)
+    if not ended:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("Ended without a result:", width="content")
+        for kind, (words, start) in ended.items():
+            if st.button(words, key=f"again_{kind}", icon=":material/refresh:"):
+                start()
+                st.rerun()
 
 
 def _choose_first_move(session: Session, rows: list[int]) -> None:

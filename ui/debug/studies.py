@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from engine.debugging.findings import Finding
 from engine.debugging.move_notes import game_key
-from ui.jobs.protocol import GAP
+from ui.jobs.protocol import FINDINGS, GAP, RETRACE
 from ui.jobs.weights import FRESH, PRACTISED, shipped
 from ui.model.search.orders import gap_order, other_search
 from ui.model.search.state import Study, Thought
@@ -36,10 +37,62 @@ def begin(session: Session, thought: Thought) -> None:
     begun.add(thought.identity)
     if thought.identity not in state.studies:
         jobs_view.order_findings(session, thought, STUDY_SECONDS)
-    if not any(second.thought == thought.identity for second in state.seconds):
-        weights = weights_of(thought)
-        order = other_search(thought, weights)
-        jobs_view.start(session, thought, order, given_for(session, thought, weights))
+    if not _has_second(session, thought):
+        _order_second(session, thought)
+
+
+def ended(session: Session, thought: Thought) -> dict[str, tuple[str, Callable[[], None]]]:
+    """What was begun for the game, failed or was stopped, and so left nothing to show.
+
+    By its kind: what begins it anew, in words, and as a function.
+    """
+    state, best = session.open.searches, best_beside(session.open, thought.plan)
+    gap = (thought.identity, identity_of(best))
+    ways: dict[str, tuple[bool, str, Callable[[], None]]] = {
+        GAP: (
+            gap in state.gaps or is_gap_ordered(session, thought, best),
+            "Look for single decisions",
+            lambda: order_gap(session, thought, best),
+        ),
+        FINDINGS: (
+            thought.identity in state.studies or _is_ordered(session, thought, FINDINGS),
+            "Measure the moves",
+            lambda: jobs_view.order_findings(session, thought, STUDY_SECONDS),
+        ),
+        RETRACE: (
+            _has_second(session, thought) or _is_ordered(session, thought, RETRACE),
+            "Search the game otherwise",
+            lambda: _order_second(session, thought),
+        ),
+    }
+    return {kind: (words, start) for kind, (is_there, words, start) in ways.items() if not is_there}
+
+
+def is_gap_ordered(session: Session, thought: Thought, best: OpenPlan | None) -> bool:
+    """Whether what the gap to that plan is made of is being looked for."""
+    return _is_ordered(session, thought, GAP, ("best", identity_of(best)))
+
+
+def _is_ordered(
+    session: Session, thought: Thought, kind: str, *details: tuple[str, int | str]
+) -> bool:
+    """Whether such work on the game is waiting or under way."""
+    return any(
+        (job.order.kind, job.order.basis) == (kind, thought.identity)
+        and set(details) <= set(job.order.details)
+        and not job.is_over
+        for job in session.open.searches.jobs
+    )
+
+
+def _has_second(session: Session, thought: Thought) -> bool:
+    return any(second.thought == thought.identity for second in session.open.searches.seconds)
+
+
+def _order_second(session: Session, thought: Thought) -> None:
+    weights = weights_of(thought)
+    order = other_search(thought, weights)
+    jobs_view.start(session, thought, order, given_for(session, thought, weights))
 
 
 def order_gap(session: Session, thought: Thought, best: OpenPlan | None) -> None:

@@ -59,12 +59,12 @@ def found(program: Program) -> Account:
 
 
 def test_the_bar_holds_all_of_the_gap(found: Account) -> None:
-    html = account_html(found, is_measured=True)
+    html = account_html(found, is_looking=False)
     widths = [float(w) for w in re.findall(r"width:([\d.]+)%", html)]
     assert len(widths) == 3
     assert sum(widths) == pytest.approx(100, abs=0.02)
     assert "looked for" not in html
-    assert "looked for" in account_html(found, is_measured=False)
+    assert "looked for" in account_html(found, is_looking=True)
 
 
 def test_the_parts_are_ranked_and_say_what_they_are(program: Program, found: Account) -> None:

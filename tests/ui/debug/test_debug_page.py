@@ -131,6 +131,40 @@ def test_a_game_is_studied_and_searched_otherwise_without_being_asked(thought: T
     assert at.dataframe[0].value["class"].tolist()[0] == "regret not measured"
 
 
+def looks_for_decisions(at: AppTest) -> bool:
+    return any("are being looked for" in e.proto.body for e in at.get("html"))
+
+
+def test_what_was_stopped_or_failed_is_not_said_to_go_on_and_can_be_begun_anew(
+    thought: Thought,
+) -> None:
+    at = open_view(_debug, program=PROGRAM)
+    session = session_of(at)
+    session.open.bound_s = 1e-9
+    searches = session.open.searches
+    searches.jobs.clear()
+    searches.add(thought)
+    at.run()
+    assert looks_for_decisions(at)
+    assert not [b for b in at.button if (b.key or "").startswith("again_")]
+    gap, findings, retrace = searches.jobs
+    gap.stop()
+    findings.run.fail("no luck")
+    retrace.stop()
+    at.run()
+    at.run()
+    assert not looks_for_decisions(at), "nobody looks for them"
+    assert all(job.is_over for job in searches.jobs), "what was stopped stays so"
+    for kind in (GAP, FINDINGS, RETRACE):
+        at.button(key=f"again_{kind}").click().run()
+        assert not at.exception
+        assert [job.order.kind for job in searches.jobs if not job.is_over][-1] == kind
+        assert f"again_{kind}" not in {b.key for b in at.button}
+    assert looks_for_decisions(at)
+    details = {job.order.kind: job.order for job in searches.jobs}
+    assert details == {job.order.kind: job.order for job in (gap, findings, retrace)}
+
+
 def test_another_best_plan_has_the_gap_looked_at_anew(shown: AppTest) -> None:
     opened = session_of(shown).open
     first = [job for job in opened.searches.jobs if job.order.kind == GAP]

@@ -38,10 +38,10 @@ _MOST_LINKS = 14
 DECISION, SLOT = "decision", "open"
 
 
-def account_html(found: Account, is_measured: bool) -> str:
+def account_html(found: Account, is_looking: bool) -> str:
     """What the gap is made of, in a sentence and a bar.
 
-    `is_measured`: whether decisions have been looked for.
+    `is_looking`: whether decisions are being looked for.
     """
     gap, explained, open_, bounds = times_text(
         found.gap_s, found.explained_s, found.open_s, found.bounds_s
@@ -64,7 +64,7 @@ def account_html(found: Account, is_measured: bool) -> str:
     joined: list[Node] = []
     for number, part in enumerate(parts):
         joined += ["; " if number else "", part]
-    waits = None if is_measured else span(".note")[" Single decisions are being looked for …"]
+    waits = span(".note")[" Single decisions are being looked for …"] if is_looking else None
     return str(
         div(".gap")[
             p[b[gap], f" to {goal}: ", joined, ".", waits],
