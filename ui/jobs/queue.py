@@ -107,7 +107,7 @@ class Workshop:
             self._waiting = [entry for entry in self._waiting if not entry.run.is_over]
             run = self._known(*key)
             if run is None or not run.take_hold(owner):
-                run = Run(order, owner, given=given, holders={owner})
+                run = Run(order, owner, given=given, holders={owner}, program=program.name)
                 if refusal := self._refusal(owner):
                     run.fail(refusal)
                     return Job(run)
@@ -134,6 +134,12 @@ class Workshop:
         if own >= self._most_of_one:
             return f"{own} of your runs are waiting; stop one of them, or try again in a minute"
         return ""
+
+    def unfinished(self, owner: str) -> list[Job]:
+        """Jobs on a visitor's runs that are waiting or under way, whichever their program."""
+        with self._lock:
+            runs = [r for r in self._runs.values() if not r.is_over and owner in r.holders]
+        return [Job(run, owner) for run in runs]
 
     def kept(self, program: Program, owner: str = "") -> list[Job]:
         """Jobs that earlier visits to a program left, oldest first: results, the owner's runs."""

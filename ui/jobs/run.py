@@ -63,7 +63,8 @@ def _time_of(found: re.Match[str]) -> str:
 class Run:
     """One piece of work; its thread writes the state, `share`, `message`, the result.
 
-    `share`: how much is done, 0 to 1, as the work reports it; None as long as it does not know.
+    `program`: the name of the program that it is about. `share`: how much is done, 0 to 1, as the
+    work reports it; None as long as it does not know.
     `ahead`: how many runs of the queue come before it while it waits. `clock`: when the seconds of
     a solver began to count, by the first share that it reports; None while it gets ready, which
     takes loading and compiling.
@@ -84,6 +85,7 @@ class Run:
     took_s: float = 0.0
     ahead: int = 0
     holders: set[str] = field(default_factory=set)
+    program: str = ""
     _process: subprocess.Popen[str] | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 

@@ -26,12 +26,16 @@ def with_jobs(render: Callable[[], None]) -> Callable[[], None]:
     @wraps(render)
     def page() -> None:
         session = current_session()
+        _look_elsewhere(session)
         _announce(session)
+        before = _busy(session)
         with suppress(PageEnds):
             render()
-        is_busy = any(not job.is_over for _, job in session.jobs())
+        _look_elsewhere(session)
+        busy = _busy(session)
+        session.awaited_jobs = list(dict.fromkeys([*before, *busy]))
         with st.container(key="floating_jobs"):
-            st.fragment(_bars, run_every=_POLL_SECONDS if is_busy else None)()
+            st.fragment(_bars, run_every=_POLL_SECONDS if busy else None)()
 
     return page
 
@@ -39,15 +43,38 @@ def with_jobs(render: Callable[[], None]) -> Callable[[], None]:
 def _bars() -> None:
     """The news and the bars, drawn again and again; a job that has ended makes the page run."""
     session = current_session()
-    if any(job.has_news for _, job in session.jobs()):
+    if any(job.is_over for job in session.awaited_jobs) or any(j.has_news for j in _jobs(session)):
         st.rerun()
     st.html(news_html(session.news.items()))
-    busy = [(opened, job) for opened, job in session.jobs() if not job.is_over]
+    busy = _busy(session)
     if busy and session.are_jobs_small:
-        _small_bar(session, [job for _, job in busy])
+        _small_bar(session, busy)
         return
-    for number, (opened, job) in enumerate(busy):
-        _bar(session, opened, job, is_first=number == 0)
+    for number, job in enumerate(busy):
+        _bar(session, _program_of(session, job), job, is_first=number == 0)
+
+
+def _look_elsewhere(session: Session) -> None:
+    """Take up the visitor's runs that no open program holds; those that one holds by now go."""
+    held = {job.run for _, job in session.jobs()}
+    known = [j for j in session.elsewhere if j.run not in held and (j.has_news or not j.is_over)]
+    held |= {job.run for job in known}
+    found = caching.workshop().unfinished(session.identity)
+    session.elsewhere = [*known, *(job for job in found if job.run not in held)]
+
+
+def _jobs(session: Session) -> list[Job]:
+    return [*(job for _, job in session.jobs()), *session.elsewhere]
+
+
+def _busy(session: Session) -> list[Job]:
+    return [job for job in _jobs(session) if not job.is_over]
+
+
+def _program_of(session: Session, job: Job) -> str:
+    """The name of a job's program, by which the visitor knows it if it is open."""
+    names = (opened.name for opened, other in session.jobs() if other is job)
+    return next(names, job.run.program)
 
 
 def _small_bar(session: Session, jobs: Sequence[Job]) -> None:
@@ -60,8 +87,8 @@ def _small_bar(session: Session, jobs: Sequence[Job]) -> None:
         _size_button(session, is_small=False)
 
 
-def _bar(session: Session, opened: OpenProgram, job: Job, *, is_first: bool) -> None:
-    where = "" if opened.name == session.program_name else f" on {opened.name}"
+def _bar(session: Session, program: str, job: Job, *, is_first: bool) -> None:
+    where = "" if program == session.program_name else f" on {program}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(bar_html(f"{title_of(job)}{where}", job.words, job.progress), width="stretch")
         if st.button("Stop", key=f"stop_{id(job)}"):
@@ -105,13 +132,17 @@ def title_of(job: Job) -> str:
 
 def _announce(session: Session) -> None:
     """Add to the news, once for each job, that it has ended, and how."""
-    for opened, job in session.jobs():
+    ended: list[tuple[OpenProgram | None, Job]] = [*session.jobs()]
+    ended += [(None, job) for job in session.elsewhere]
+    for opened, job in ended:
         if not job.has_news:
             continue
         job.announce()
-        name = f"{title_of(job)} on {opened.name}"
+        name = f"{title_of(job)} on {opened.name if opened else job.run.program}"
         if job.state == FAILED:
             session.news.tell(name, f"failed: {job.error}", is_error=True)
+        elif opened is None:
+            session.news.tell(name, "is done; its program has it when it is opened or loaded anew")
         else:
             session.news.tell(name, f"is done{_outcome(opened, job)}")
 

@@ -266,6 +266,10 @@ class Session:
     """Warnings of what the visitor's link could not show; until another program is opened."""
     are_jobs_small: bool = False
     """Whether the jobs under way are shown in one line."""
+    elsewhere: list[Job] = field(default_factory=list)
+    """The visitor's runs that no open program holds: from before a reload, or of another tab."""
+    awaited_jobs: list[Job] = field(default_factory=list)
+    """The jobs that the page shows as under way: when one is over, the page runs again."""
     news: News = field(default_factory=News)
     """Short messages that every page shows for some seconds."""
     learning: Learning = field(default_factory=Learning)

@@ -3,12 +3,16 @@
 import time
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.program import library
+from engine.solvers import solve
 from tests.ui.waiting import SECONDS
 from ui.jobs.protocol import DONE, FAILED, RUNNING, SOLVE, Order
+from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
+from ui.session import jobs_view
 from ui.session.jobs_view import bar_html
 from ui.session.state import News, news_html
 
@@ -76,6 +80,63 @@ def test_the_jobs_can_be_made_small() -> None:
     assert bars(at).count("progressbar") == 1 and "2 jobs" in bars(at)
     at.button(key="jobs_large").click().run()
     assert bars(at).count("progressbar") == 2
+
+
+def test_runs_from_before_a_reload_are_seen_and_stopped_without_their_program(
+    idle_workshop: Workshop,
+) -> None:
+    at = shown("words")
+    session = at.session_state["explorer"]
+    session.programs.clear()
+    session.program_name = ""
+    sample = library.load_sample(TEACHING)
+    for name in ("local", "random"):
+        idle_workshop.start(sample, name, 10.0, owner=session.identity)
+    idle_workshop.start(sample, "evolution", 10.0, owner="somebody else")
+    at.run()
+    assert all(f"{name} on {TEACHING}" in bars(at) for name in ("local", "random"))
+    assert "evolution" not in bars(at)
+    next(b for b in at.button if (b.key or "").startswith("stop_")).click().run()
+    assert not at.exception and bars(at).count("progressbar") == 1
+    (left,) = [job.run for job in idle_workshop.unfinished(session.identity)]
+    left.plan, left.state = solve("random", sample), DONE
+    at.run()
+    assert not bars(at)
+    assert f"random on {TEACHING}" in told(at) and told(at).count("is done") == 1
+    at.run()
+    assert told(at).count("is done") == 1, "once"
+
+
+def test_a_run_is_listed_once_when_its_program_is_opened(idle_workshop: Workshop) -> None:
+    at = shown("play")
+    session = at.session_state["explorer"]
+    sample = session.open.program
+    idle_workshop.start(sample, "local", 10.0, owner=session.identity)
+    at.run()
+    assert bars(at).count("progressbar") == 1
+    for job in idle_workshop.kept(sample, session.identity):
+        session.open.adopt(job)
+    at.run()
+    assert bars(at).count("progressbar") == 1 and session.elsewhere == []
+
+
+def test_a_page_runs_again_when_a_job_is_stopped_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in another tab of the same visitor: the run ends without any news."""
+    at = shown("words")
+    session = at.session_state["explorer"]
+    run = Run(Order(SOLVE, "local", 10.0), "me", state=RUNNING, holders={"me"})
+    session.open.jobs.append(Job(run, "me"))
+    at.run()
+    assert session.awaited_jobs == session.open.jobs
+    Job(run, "me").stop()
+    monkeypatch.setattr(jobs_view, "current_session", lambda: session)
+    reruns: list[None] = []
+    monkeypatch.setattr(st, "rerun", lambda: reruns.append(None))
+    jobs_view._bars()
+    assert len(reruns) == 1
+    monkeypatch.undo()
+    at.run()
+    assert not at.exception and session.awaited_jobs == []
 
 
 def test_a_finished_plan_is_listed_and_its_runtime_is_said() -> None:
