@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from engine.program.provenance import uncounted_by_slot
@@ -42,16 +44,17 @@ def show(session: Session) -> None:
         "Compute is an instruction with everything in fast memory; slow accesses are what slow"
         " memory adds; stalls are waits for copies right before it."
     )
+    chosen = [plan] if against == _NOTHING else [against, plan]
+    shown_plans = [*chosen, *[n for n in state.plans if n not in chosen]][:MOST_PLANS]
     if against != _NOTHING:
-        pair = [against, plan]
-        state.plans = [*pair, *[n for n in state.plans if n not in pair]][:MOST_PLANS]
-    _kinds(session)
+        state.plans = shown_plans
+    _kinds(session, shown_plans)
     _instructions(plan, None if against == _NOTHING else against)
 
 
-def _kinds(session: Session) -> None:
+def _kinds(session: Session, names: Sequence[str]) -> None:
     opened = session.open
-    plans = [opened.plans[name] for name in opened.comparison.plans]
+    plans = [opened.plans[name] for name in names]
     parts = [caching.breakdown_of(p.identity, opened.program, p.plan) for p in plans]
     show_table(kinds_table([p.name for p in plans], parts), _KINDS, key="kinds")
 

@@ -282,6 +282,21 @@ def test_the_peak_advisor_makes_room_and_its_plan_can_be_kept() -> None:
     assert session.open.comparison.plans[1] == name
 
 
+def test_where_the_time_goes_begins_with_the_plan_that_was_chosen() -> None:
+    at = opened(BEATEN.name, mode="time", plans="best known,xla_compiled")
+    opened_now = at.session_state["explorer"].open
+    opened_now.add_plan("slow", all_slow_plan(opened_now.program))
+    at.run()
+    kinds = lambda: next(t.value for t in at.dataframe if "plan" in t.value)  # noqa: E731
+    assert list(kinds()["plan"]) == ["best known", "xla_compiled"]
+    next(box for box in at.selectbox if box.label == "Plan").set_value("slow").run()
+    at.selectbox(key="time_against_slow").set_value("nothing").run()
+    assert not at.exception
+    assert next(iter(kinds()["plan"])) == "slow"
+    at.selectbox(key="time_against_slow").set_value("xla_compiled").run()
+    assert list(kinds()["plan"])[:2] == ["xla_compiled", "slow"]
+
+
 def bring_plan(at: AppTest, name: str, plan: Plan) -> None:
     data = json.dumps(plan_to_json(plan)).encode()
     at.get("file_uploader")[0].set_value((name, data, "application/json")).run()
