@@ -209,6 +209,7 @@ def test_an_upload_opens_and_a_bad_one_says_why(
     wait_for_map(page)
     assert re.search("program=good", address(page)), "it is kept"
     page.get_by_role("link", name="Programs").first.click()
+    page.get_by_role("button", name="Remove", exact=True).click(timeout=PATIENCE_MS)
     page.locator('[class*="st-key-yours_remove_good"] button').click(timeout=PATIENCE_MS)
     expect(page.locator('[class*="st-key-yours_play_good"]')).to_have_count(0, timeout=PATIENCE_MS)
     page.close()

@@ -48,9 +48,11 @@ def _card(session: Session, opened: OpenProgram) -> None:
         st.html(str(facts_html(opened.summary or derived)))
         warn_of_reading(opened.program)
         *places, last = st.columns(len(_PAGES) + 1)
-        if last.button("Remove", key=f"yours_remove_{opened.name}", width="stretch"):
-            opening.remove(session, opened.name)
-            st.rerun()
+        with last.popover("Remove", width="stretch"):
+            st.caption("Its plans and runs go with it, and it does not come back.")
+            if st.button("Remove it for good", key=f"yours_remove_{opened.name}"):
+                opening.remove(session, opened.name)
+                st.rerun()
         for place, (page, label) in zip(places, _PAGES, strict=True):
             key = f"yours_{page}_{opened.name}"
             if place.button(label, key=key, width="stretch"):

@@ -212,6 +212,16 @@ def test_a_reload_shows_it_under_yours_and_opens_links_to_it(kept: OwnPrograms) 
     assert "yours_play_mine" in buttons(open_view(_programs))
 
 
+def test_what_goes_with_a_program_is_said_before_it_is_removed(kept: OwnPrograms) -> None:
+    brought(Session(identity="v"), residual_network())
+    at = open_view(_programs, program="mine")
+    (window,) = [w for w in at.get("popover") if w.proto.popover.label == "Remove"]
+    assert [b.key for b in window.get("button")] == ["yours_remove_mine"]
+    (said,) = window.get("caption")
+    assert "plans" in said.value
+    assert not [b for b in at.button if b.label == "Remove"]
+
+
 def test_what_is_removed_does_not_come_back(kept: OwnPrograms) -> None:
     brought(Session(identity="v"), residual_network())
     at = open_view(_programs, program="mine")
