@@ -44,6 +44,11 @@ function writeOnPale(pen, palette, text, x, y) {
   pen.fillText(text, x, y);
 }
 
+// The ground of a label in the ground's colour: the colour that it stands for, away from that one.
+function tagColour(palette, colour) {
+  return `color-mix(in srgb, ${colour} 72%, ${palette.text})`;
+}
+
 function mix(colour, alpha) {
   return `color-mix(in srgb, ${colour} ${Math.round(alpha * 100)}%, transparent)`;
 }

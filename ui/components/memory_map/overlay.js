@@ -135,7 +135,7 @@ function tag(context, axes, palette, rect, label, colour, tags) {
   }
   if (x + width > right || x > Math.max(LEFT, rect[0]) + 220) return;
   tags.push({ x, y, width });
-  context.fillStyle = colour;
+  context.fillStyle = tagColour(palette, colour);
   context.fillRect(x, y - 15, width, 15);
   context.fillStyle = palette.background;
   context.fillText(label, x + 4, y - 1);
