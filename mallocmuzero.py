@@ -252,9 +252,9 @@ def export_program(jitted: Any, *args: Any, path: str | PathLike[str], **kwargs:
     """Write a jitted JAX function to a file that `capture --stablehlo` compiles.
 
     `args`, `kwargs`: what it is called with, arrays or `jax.ShapeDtypeStruct` in their place, in
-    trees of any kind (Optax, Flax, Equinox). Neither weights nor source files are written; no
-    compiler is needed. Raises UsageError for what `jax.jit` did not make or made with compiler
-    options, ProgramFormatError for a path that cannot be written.
+    trees of any kind (Optax, Flax, Equinox). Neither these nor source files are written, but arrays
+    that the function encloses are; no compiler is needed. Raises UsageError for what `jax.jit` did
+    not make or made with compiler options, ProgramFormatError for a path that cannot be written.
 
     >>> from tempfile import TemporaryDirectory
     >>> import jax

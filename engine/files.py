@@ -53,7 +53,7 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
         if len(data) > limit:
             raise ProgramFormatError(f"{path}: larger than {limit >> 20} MiB")
         if data.startswith(_GZIP):
-            data = _unpack(data, limit)
+            data = unpacked(data, limit)
     except OSError as error:
         raise ProgramFormatError(f"{path}: cannot be read ({error.strerror})") from error
     except (EOFError, zlib.error) as error:
@@ -63,20 +63,23 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     return data
 
 
-def _unpack(data: bytes, limit: int) -> bytes:
-    """All members of a gzip file; zeros after the last one pad it. May end beyond `limit`."""
-    unpacked = bytearray()
+def unpacked(data: bytes, limit: int) -> bytes:
+    """All members of a gzip file; zeros after the last one pad it.
+
+    No more than a byte beyond `limit` is unpacked. Raises EOFError, zlib.error.
+    """
+    whole = bytearray()
     while data:
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        unpacked += member.decompress(data, limit + 1 - len(unpacked))
-        if len(unpacked) > limit:
+        whole += member.decompress(data, limit + 1 - len(whole))
+        if len(whole) > limit:
             break
         if not member.eof:
             raise EOFError("the compressed data are truncated")
         data = member.unused_data.lstrip(b"\0")
         if data and not data.startswith(_GZIP):
             raise EOFError(f"{len(data)} bytes that are not gzip follow the compressed data")
-    return bytes(unpacked)
+    return bytes(whole)
 
 
 def foreign(data: bytes) -> str:
@@ -120,7 +123,7 @@ def json_of(text: str | bytes) -> Any:
     UTF-8 can hold, and more than `MAX_JSON` bytes: in memory they may take 25 times as many.
     """
     if len(text) > MAX_JSON:
-        raise ValueError(f"more than {MAX_JSON >> 20} MiB")
+        raise ValueError(_TOO_LARGE.format(MAX_JSON >> 20))
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text))
     body = json.loads(
@@ -135,6 +138,7 @@ def json_of(text: str | bytes) -> Any:
     return body
 
 
+_TOO_LARGE = "more than {} MiB"
 _MAY_BE_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 
 
@@ -149,12 +153,16 @@ def _refuse_halves(body: Any) -> None:
 def json_text(body: Any, where: str, **layout: Any) -> str:
     """Data as JSON that every reader takes; `layout`: options of `json.dumps`.
 
-    Raises ProgramFormatError, which names `where`, for what JSON has not, such as NaN.
+    Raises ProgramFormatError, which names `where`, for what JSON has not, such as NaN, and for more
+    than `MAX_JSON` bytes, which no command would read again.
     """
     try:
-        return json.dumps(body, allow_nan=False, **layout)
+        text = json.dumps(body, allow_nan=False, **layout)
+        if len(text) > MAX_JSON:
+            raise ValueError(_TOO_LARGE.format(MAX_JSON >> 20))
     except (ValueError, TypeError) as error:
         raise ProgramFormatError(f"{where}: cannot be written as JSON ({error!s:.100})") from error
+    return text
 
 
 def _refuse_constant(name: str) -> None:

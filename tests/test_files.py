@@ -298,6 +298,13 @@ def test_json_that_says_two_things_or_too_much_is_refused(
         read_json(path)
 
 
+def test_no_json_is_written_that_no_command_would_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.files.MAX_JSON", 500)
+    assert json_text(["a" * 496], "notes")
+    with pytest.raises(ProgramFormatError, match=r"notes: cannot be written .*more than 0 MiB"):
+        json_text(["a" * 497], "notes")
+
+
 @pytest.mark.parametrize(
     "data", [rb'{"name": "a\ud800"}', rb'["\udc00\uD800"]', rb'{"\uDFFF": 1}', b'["\xed\xa0\x80"]']
 )

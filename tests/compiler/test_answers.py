@@ -181,3 +181,13 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
     answers = Answers(b"a", V5E, tmp_path / "file" / "folder", note=told.append)
     assert answers.full(KNOB).hlo == "hlo 1"
     assert "not kept" in told[-1]
+
+
+def test_an_answer_that_could_not_be_read_again_is_not_kept(
+    tmp_path: Path, compiler: FakeCompiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.files.MAX_JSON", 50)
+    told: list[str] = []
+    assert Answers(b"a", V5E, tmp_path, note=told.append).full(KNOB).hlo == "hlo 1"
+    assert "not kept" in told[-1] and "more than 0 MiB" in told[-1]
+    assert list(tmp_path.iterdir()) == []

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import gzip
+import tracemalloc
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine.compiler.capture.capture import (
@@ -19,7 +21,11 @@ from engine.compiler.capture.capture import (
 )
 from engine.compiler.costs.observations import structure_hash
 from engine.compiler.costs.refit import refitted
-from engine.compiler.reading.own_compile import refuse_other_region, stored_answers
+from engine.compiler.reading.own_compile import (
+    refuse_other_region,
+    stored_answers,
+    stored_stablehlo,
+)
 from engine.compiler.toolchain import results as answers
 from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.target import Target, target_of
@@ -208,6 +214,42 @@ def test_a_capture_with_other_counts_does_not_take_over_the_waits_by_the_first_o
     for asked, waits in ((often, 0.0), (often, 0.0), (source, None)):
         _, found = capture_source(asked, few)
         assert [one.stall_cycles for one in found.compiles] == [waits]
+
+
+def test_a_program_that_no_file_could_hold_is_refused_before_it_is_compiled(
+    tmp_path: Path, compiler: Interrupted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights that a function encloses are part of its StableHLO, and hardly shrink."""
+    monkeypatch.setattr("engine.compiler.reading.own_compile.MAX_PACKED", 2**20)
+    weights = np.random.default_rng(0).bytes(2**20)
+    with pytest.raises(ProgramFormatError, match=r"takes 1 MiB .* holds 1 MiB .* as arguments"):
+        capture_stablehlo(replace(SOURCE, stablehlo=weights), how(tmp_path))
+    assert compiler.whole == []
+
+
+def test_stablehlo_in_a_program_is_unpacked_with_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few bytes may stand for a GiB of zeros."""
+    monkeypatch.setattr("engine.compiler.reading.own_compile.MAX_SOURCE_BYTES", 2**20)
+    zeros = gzip.compress(bytes(2**26))
+    packed = {"stablehlo_gzip_base64": base64.b64encode(zeros).decode()}
+    program = replace(imported(hlo([])).program, provenance=packed)
+    tracemalloc.start()
+    with pytest.raises(ProgramFormatError, match="its StableHLO is larger than 1 MiB"):
+        stored_stablehlo(program)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2**23
+
+
+def test_damaged_stablehlo_in_a_program_is_refused() -> None:
+    whole = base64.b64encode(gzip.compress(b"source")).decode()
+    program = imported(hlo([])).program
+    for text in (whole[:8], "é", base64.b64encode(b"source").decode()):
+        damaged = replace(program, provenance={"stablehlo_gzip_base64": text})
+        with pytest.raises(ProgramFormatError, match="its StableHLO is damaged"):
+            stored_stablehlo(damaged)
+    kept = replace(program, provenance={"stablehlo_gzip_base64": whole})
+    assert stored_stablehlo(kept) == b"source"
 
 
 def test_a_program_remembers_the_flags_it_was_compiled_under(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.compiler.reading.own_compile import stored_stablehlo
+from engine.compiler.reading.own_compile import require_stablehlo
 from engine.compiler.toolchain.libtpu import require_compiler
 from engine.errors import EngineError
 from ui.compiler import known_view, options_view, tune_view, verdict_view
@@ -55,7 +55,7 @@ def render() -> None:
 def _hindrance(opened: OpenProgram) -> str:
     """Why nothing can be compiled here; empty if it can."""
     try:
-        stored_stablehlo(opened.program)
+        require_stablehlo(opened.program)
         require_compiler(opened.program.hardware.name)
     except EngineError as error:
         return str(error)

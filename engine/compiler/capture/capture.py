@@ -8,13 +8,12 @@ folder, so that an interrupted capture goes on where it stopped.
 
 from __future__ import annotations
 
-import base64
-import gzip
 import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,12 @@ from engine.compiler.costs.observations import (
 from engine.compiler.costs.refit import refitted
 from engine.compiler.reading.matching import with_split_sizes
 from engine.compiler.reading.observation import observe
-from engine.compiler.reading.own_compile import device_of, stored_stablehlo
+from engine.compiler.reading.own_compile import (
+    STABLEHLO,
+    device_of,
+    packed_stablehlo,
+    stored_stablehlo,
+)
 from engine.compiler.reading.repair import best_reading, reading
 from engine.compiler.reading.writable import with_reached, with_unwritable
 from engine.compiler.reading.xla_plan import read_own_plan
@@ -77,6 +81,11 @@ class Source:
     stablehlo: bytes
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def packed(self) -> str:
+        """The StableHLO as the program's file holds it. Raises ProgramFormatError if it cannot."""
+        return packed_stablehlo(self.stablehlo, self.name)
+
 
 @dataclass(frozen=True)
 class Capturing:
@@ -105,10 +114,12 @@ def capture_source(
 
     Minutes to an hour. `known`: a file of observations to begin with, where it is of the same
     program. Raises CompilerError where the program cannot be compiled, UnknownNameError for other
-    hardware than XLA's, UsageError for counts of what the program has not.
+    hardware than XLA's, ProgramFormatError for StableHLO that no program file has room for, all
+    before anything is compiled; UsageError for counts of what the program has not.
     """
     if not how.is_offline:
         require_compiler(source.target.hardware)
+    _ = source.packed
     answers = Answers(
         source.stablehlo, source.target, how.raw / ANSWERS, how.is_offline, note=how.note
     )
@@ -315,9 +326,7 @@ def _assembled(
             "compute_s": _compute_s(imported, flow),
             "left_out_without_offsets": packed.lost,
         },
-        "stablehlo_gzip_base64": base64.b64encode(
-            gzip.compress(source.stablehlo, mtime=0)
-        ).decode(),
+        STABLEHLO: source.packed,
     }
     return replace(program, provenance=provenance)
 

@@ -14,11 +14,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from engine.compiler.toolchain.compile import Compiled
+from engine.compiler.toolchain.compile import MAX_SOURCE_BYTES, Compiled
 from engine.compiler.toolchain.memory_log import SCOPED_BYTES
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.target import SCOPED_LIMIT, target_of
 from engine.errors import CompilerError, ProgramFormatError
+from engine.files import MAX_JSON, unpacked
 from engine.hardware.presets import Device, find_device
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
@@ -26,6 +27,12 @@ from engine.program.hlo.parse import parse_hlo
 from engine.program.hlo.record import COMPUTE, Event
 from engine.program.hlo.shape import shape_text
 from engine.program.model import Access, Program
+
+STABLEHLO = "stablehlo_gzip_base64"
+"""The entry of a provenance with the program as `jax.export` serialises it."""
+
+MAX_PACKED = MAX_JSON // 4 * 3
+"""Most characters of that entry: a file has room for the schedule beside it."""
 
 
 def stored_answers(
@@ -46,16 +53,45 @@ def stored_answers(
 
 def stored_stablehlo(program: Program) -> bytes:
     """The serialised StableHLO in a program's provenance. Raises ProgramFormatError."""
-    text = program.provenance.get("stablehlo_gzip_base64")
+    text = require_stablehlo(program)
+    try:
+        stablehlo = unpacked(base64.b64decode(text, validate=True), MAX_SOURCE_BYTES)
+    except (ValueError, EOFError, zlib.error) as error:
+        raise ProgramFormatError(f"{program.name}: its StableHLO is damaged ({error})") from error
+    if len(stablehlo) > MAX_SOURCE_BYTES:
+        raise ProgramFormatError(
+            f"{program.name}: its StableHLO is larger than {MAX_SOURCE_BYTES >> 20} MiB"
+        )
+    return stablehlo
+
+
+def require_stablehlo(program: Program) -> str:
+    """The StableHLO in a program's provenance, as it is packed there.
+
+    Raises ProgramFormatError where there is none.
+    """
+    text = program.provenance.get(STABLEHLO)
     if not isinstance(text, str):
         raise ProgramFormatError(
             f"{program.name}: holds no StableHLO to compile again; capture it, from a model of"
             " the zoo or with --stablehlo"
         )
-    try:
-        return gzip.decompress(base64.b64decode(text, validate=True))
-    except (ValueError, OSError, EOFError, zlib.error) as error:
-        raise ProgramFormatError(f"{program.name}: its StableHLO is damaged ({error})") from error
+    return text
+
+
+def packed_stablehlo(stablehlo: bytes, name: str) -> str:
+    """Serialised StableHLO as a provenance holds it.
+
+    Raises ProgramFormatError where it is too large for a program file; `name` is the program's.
+    """
+    text = base64.b64encode(gzip.compress(stablehlo, mtime=0)).decode()
+    if len(text) > MAX_PACKED:
+        raise ProgramFormatError(
+            f"{name}: its StableHLO takes {len(text) / 2**20:,.0f} MiB of a program file, which"
+            f" holds {MAX_PACKED >> 20} MiB of it; give the function its weights as arguments, so"
+            " that they are no part of it"
+        )
+    return text
 
 
 def own_compile(program: Program, answers: Answers) -> Imported:

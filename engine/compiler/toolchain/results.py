@@ -27,7 +27,7 @@ from engine.errors import (
     OutOfMemoryError,
     ProgramFormatError,
 )
-from engine.files import read_json, typed, write_bytes
+from engine.files import json_text, read_json, typed, write_bytes
 
 SLOW_OPTIONS: Mapping[str, str] = {"xla_msa_enable": "DISABLED"}
 """With these the compiler leaves everything in slow memory, in the same schedule."""
@@ -150,7 +150,7 @@ class Answers:
         body = {"options": dict(options), **row}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_bytes(self.folder / f"{key}.json.gz", json.dumps(body).encode())
+            write_bytes(self.folder / f"{key}.json.gz", json_text(body, "the answer").encode())
         except (OSError, ProgramFormatError) as error:
             # The answer itself is worth more than its copy.
             self.note(f"not kept for the next time: {error}")

@@ -1,4 +1,4 @@
-"""Programs as `jax.export` serialises them: their StableHLO, without Python code or weights."""
+"""Programs as `jax.export` serialises them: their StableHLO, without Python code or arguments."""
 
 from __future__ import annotations
 
