@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -54,6 +54,7 @@ from engine.workflows.compare import applicable
 from engine.workflows.compare import compare as _compare
 
 if TYPE_CHECKING:
+    from engine.compiler.toolchain.target import Given
     from engine.game.environment import Environment, EnvState
     from engine.workflows.tuning import Tuned
 
@@ -189,7 +190,7 @@ def capture(
     hardware: str,
     name: str | None = None,
     topology: str = "",
-    compiler_options: Mapping[str, str] | None = None,
+    compiler_options: Given | None = None,
     counts: Counts | None = None,
     **options: Any,
 ) -> Program:
@@ -209,10 +210,10 @@ def capture(
     engine.errors.UnknownNameError: the compiler is not asked for 'tpu-v1'; only for tpu-v4, ...
     """
     from engine.compiler.capture.capture import capture as run
-    from engine.compiler.toolchain.target import Target, init_args
+    from engine.compiler.toolchain.target import Target, init_args, options_in
     from engine.workflows.capturing import capturing
 
-    own = dict(compiler_options or {})
+    own = options_in(compiler_options or {})
     target = Target(hardware, topology, own, init_args(), counts or Counts())
     return run(jitted, *args, target=target, how=capturing(**options), name=name)
 
@@ -404,7 +405,7 @@ def verify(
     program: Program,
     plan: Plan | None = None,
     answers: str | PathLike[str] | None = None,
-    compiler_options: Mapping[str, str] | None = None,
+    compiler_options: Given | None = None,
 ) -> Verdict:
     """What the real compiler makes of a plan, beside its default; minutes.
 
@@ -422,13 +423,13 @@ def verify(
     from engine.compiler.steering.outcome import compile_session
     from engine.compiler.steering.verify import DEFAULT, request_by_plan
     from engine.compiler.steering.verify import verify as compiled
-    from engine.compiler.toolchain.target import init_args
+    from engine.compiler.toolchain.target import init_args, options_in
     from engine.workflows.capturing import answers_folder
 
     if plan is not None:
         exports(program, plan)  # refused before anything is compiled
     folder = answers_folder() if answers is None else Path(answers)
-    options = dict(compiler_options or {})
+    options = options_in(compiler_options or {})
     session = compile_session(program, stored_answers(program, folder, options, init_args()))
     request = DEFAULT if plan is None else request_by_plan(session, plan, lambda _: None)
     return compiled(session, request)

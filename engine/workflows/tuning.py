@@ -33,7 +33,7 @@ from engine.compiler.steering.tune import (
 from engine.compiler.steering.verify import Verdict, request_by_flags, verify
 from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.results import SLOW_OPTIONS
-from engine.compiler.toolchain.target import Target, init_args, target_of
+from engine.compiler.toolchain.target import Given, Target, init_args, options_in, target_of
 from engine.errors import EngineError, UsageError
 from engine.plan.model import Plan
 from engine.program.io import content_hash
@@ -138,7 +138,7 @@ def tune_program(
     plans: Sequence[Plan] = (),
     has_baseline: bool = True,
     keep: Callable[[Flags], None] = lambda _: None,
-    compiler_options: Mapping[str, str] = MappingProxyType({}),
+    compiler_options: Given = MappingProxyType({}),
     has_program_options: bool = True,
 ) -> Tuned:
     """Search for options that make the compiler's own total smaller; minutes to hours.
@@ -162,7 +162,7 @@ def tune_program(
     for plan in plans:
         exports(program, plan)
     folder = answers_folder() if folder is None else folder
-    answers = stored_answers(program, folder, dict(compiler_options), init_args(), note)
+    answers = stored_answers(program, folder, options_in(compiler_options), init_args(), note)
     session = compile_session(program, answers)
     begun = time.monotonic()
     own_s = seconds * (OWN_SHARE if has_baseline else 1.0)
@@ -532,7 +532,7 @@ def tune(
     solver: str = SOLVERS,
     name: str | None = None,
     topology: str = "",
-    compiler_options: Mapping[str, str] = MappingProxyType({}),
+    compiler_options: Given = MappingProxyType({}),
     note: Callable[[str], None] = lambda _: None,
     **options: Any,
 ) -> Tuned:
@@ -554,6 +554,6 @@ def tune(
     given.apply_defaults()
     _refuse_bad_limits(*(given.arguments[name] for name in ("compiles", "seconds", "seed")))
     how = capturing(note=note)
-    target = Target(hardware, topology, dict(compiler_options), init_args())
+    target = Target(hardware, topology, options_in(compiler_options), init_args())
     program = capture(jitted, *args, target=target, how=how, name=name)
     return tune_program(program, solver, note=note, **options)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import jax
 import pytest
 
+import mallocmuzero
 from engine.cli import main
 from engine.compiler.toolchain import compile as compiling
 from engine.compiler.toolchain.compile import Compiled, compile_early, compile_full
@@ -26,8 +30,15 @@ from engine.compiler.toolchain.target import (
     target_of,
     topology_name,
 )
-from engine.errors import CompilerError, OutOfMemoryError, UnknownNameError, UsageError
+from engine.errors import (
+    CompileInterruptedError,
+    CompilerError,
+    OutOfMemoryError,
+    UnknownNameError,
+    UsageError,
+)
 from engine.program import library
+from engine.workflows.tuning import tune_program
 from tests.compiler.exported import meshed, small
 from tests.compiler.test_compile import child_that
 from tests.program.hlo.modules import module
@@ -204,6 +215,41 @@ def test_options_in_json_are_read_and_checked_as_those_in_lines(tmp_path: Path) 
         body.write_text(bad)
         with pytest.raises(UsageError, match=r"flags\.json: neither a file nor an option"):
             read_flags([str(body)])
+
+
+def test_options_of_a_users_program_may_be_what_jax_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts, numbers and truth values; anything else is refused before it is compiled."""
+    asked: list[dict[str, str]] = []
+
+    def compile_full(stablehlo: bytes, target: Target, options: dict[str, str]) -> Compiled:
+        asked.append(dict(target.options))
+        raise CompileInterruptedError("enough")
+
+    def compile_early(stablehlo: bytes, target: Target, options: dict[str, str]) -> Compiled:
+        return compile_full(stablehlo, target, options)
+
+    monkeypatch.setattr("engine.compiler.toolchain.results.compile_full", compile_full)
+    monkeypatch.setattr("engine.compiler.toolchain.results.compile_early", compile_early)
+    monkeypatch.setenv("MALLOCMUZERO_CACHE", str(tmp_path))
+    limit = "xla_tpu_scoped_vmem_limit_kib"
+    program = library.load_sample("gptdecode-v5e-b8")
+    doubled = jax.jit(lambda x: x * 2)
+    calls: tuple[Callable[..., object], ...] = (
+        partial(mallocmuzero.capture, doubled, 1.0, hardware="tpu-v5e"),
+        partial(mallocmuzero.tune, doubled, 1.0, hardware="tpu-v5e"),
+        partial(mallocmuzero.verify, program),
+        partial(tune_program, program),
+    )
+    for call in calls:
+        with pytest.raises(CompilerError, match="enough"):
+            call(compiler_options={limit: 24576, "xla_a": False, "xla_b": 0.5, "xla_c": "x"})
+        for bad in ({"xla_a": None}, {"xla_a": [1]}, {"xla_a": ""}, {"xla a": 1}, {1: "x"}):
+            with pytest.raises(UsageError, match=r"compiler_options: .* is no option"):
+                call(compiler_options=bad)
+    own = {limit: "24576", "xla_a": "false", "xla_b": "0.5", "xla_c": "x"}
+    assert asked == [own] * len(calls)
 
 
 def test_the_scoped_limit_is_read_from_flags_and_environment() -> None:

@@ -200,6 +200,31 @@ def read_flags(texts: Sequence[str]) -> dict[str, str]:
     return options
 
 
+Given = Mapping[str, str | float]
+"""Compiler options as a Python program gives them to JAX: a bool and an int are floats here."""
+
+
+def options_in(given: Given) -> dict[str, str]:
+    """The options as the compiler reads them. Raises UsageError for what is no name or value.
+
+    >>> options_in({"xla_msa_enable": "DISABLED", "xla_tpu_scoped_vmem_limit_kib": 24576})
+    {'xla_msa_enable': 'DISABLED', 'xla_tpu_scoped_vmem_limit_kib': '24576'}
+    """
+    options = {}
+    for name, value in given.items():
+        try:
+            text = _flag_text(value)
+        except TypeError:
+            text = ""
+        if not (isinstance(name, str) and re.fullmatch(r"\w+", name) and text):
+            raise UsageError(
+                f"compiler_options: {name!r:.40}: {value!r:.40} is no option; give its name and a"
+                " text, a number, True or False"
+            )
+        options[name] = text
+    return options
+
+
 _Pairs = Sequence[tuple[str, str]]
 """Names of options and their values, in the order in which they were given."""
 
