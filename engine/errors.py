@@ -83,7 +83,7 @@ class OutOfMemoryError(CompilerError):
 
 
 class CompileInterruptedError(CompilerError):
-    """A compile took too long or was killed; another time the compiler may have an answer."""
+    """A compile took too long, was killed or found no answer; another time there may be one."""
 
 
 class CheckpointError(EngineError):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -55,6 +57,29 @@ def test_an_abort_is_an_error_that_names_the_options(
     with pytest.raises(CompilerError) as error:
         compile_full(b"any", V5E, {"xla_some_knob": "7"})
     assert str(error.value) == f"the compiler aborted {told} with the options xla_some_knob=7"
+    assert not isinstance(error.value, CompileInterruptedError), "it is an answer that is kept"
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("os.kill(os.getpid(), 24)", "code -24: it died of SIGXCPU without a word"),
+        ("os.kill(os.getpid(), 7)", "code -7: it died of SIGBUS without a word"),
+        ("os.kill(os.getpid(), 1)", "code -1"),
+        ("os.kill(os.getpid(), 15)", "code -15"),
+        ("import no_such_module", "code 1: ModuleNotFoundError: No module named"),
+        ("raise OSError(5, 'Input/output error')", "Input/output error"),
+        ("sys.exit('Disk quota exceeded')", "Disk quota exceeded"),
+        ("sys.exit(7)", "code 7: without a word"),
+    ],
+)
+def test_what_is_no_answer_of_the_compiler_may_be_asked_for_again(
+    end: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All but a refusal and the compiler's own aborts: such an error would be kept for good."""
+    monkeypatch.setattr(compiling, "CHILD", child_that(tmp_path, end))
+    with pytest.raises(CompileInterruptedError, match=rf"{re.escape(told)}.*try again"):
+        compile_full(b"any", V5E)
 
 
 def test_what_decides_a_compile_is_in_its_question_alone(
@@ -75,7 +100,9 @@ def test_what_decides_a_compile_is_in_its_question_alone(
         compile_full(b"any", V5E)
 
 
-@pytest.mark.parametrize("want", ["std::bad_alloc", "No space left on device", "MemoryError"])
+@pytest.mark.parametrize(
+    "want", ["std::bad_alloc", "No space left on device", "MemoryError", "Disk quota exceeded"]
+)
 def test_want_of_memory_or_disk_is_no_answer_of_the_compiler(
     want: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,14 +120,12 @@ def main_of_a_child(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     compile_module: Callable[..., str] = lambda *given: "HloModule m",
-    name: str = "m",
+    exported_module: Callable[..., Any] = lambda data: SimpleNamespace(name="m"),
 ) -> int:
-    """Run the child in this process, on a module of that name and with this compiler."""
+    """Run the child in this process, on this module and with this compiler."""
     monkeypatch.setattr(child_module, "end_with_parent", lambda: None)
     monkeypatch.setattr(child_module.resource, "setrlimit", lambda *given: None)
-    monkeypatch.setattr(
-        child_module.libtpu, "exported_module", lambda data: SimpleNamespace(name=name)
-    )
+    monkeypatch.setattr(child_module.libtpu, "exported_module", exported_module)
     monkeypatch.setattr(child_module.libtpu, "module_problem", lambda module: "")
     monkeypatch.setattr(child_module.libtpu, "compile_module", compile_module)
     (folder / "request.json").write_text('{"hardware": "tpu-v5e", "topology": "", "options": {}}')
@@ -108,15 +133,17 @@ def main_of_a_child(
     return child_module.main(folder)
 
 
-@pytest.mark.parametrize("kind", [MemoryError, OSError])
+@pytest.mark.parametrize("kind", [MemoryError, OSError, ImportError])
+@pytest.mark.parametrize("while_it", ["reads", "compiles"])
 def test_want_in_the_child_itself_is_no_refusal(
-    kind: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[Exception], while_it: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wanting(*given: object) -> str:
+    def wanting(*given: object) -> Any:
         raise kind
 
+    given = {"exported_module" if while_it == "reads" else "compile_module": wanting}
     with pytest.raises(kind):
-        main_of_a_child(tmp_path, monkeypatch, wanting)
+        main_of_a_child(tmp_path, monkeypatch, **given)
     assert not (tmp_path / REFUSAL).exists()
 
 
@@ -191,7 +218,8 @@ def test_an_early_stop_ends_the_child_once_the_placement_is_whole(
 def test_dumps_are_found_by_the_name_that_the_compiler_writes(
     name: str, dumped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main_of_a_child(tmp_path, monkeypatch, name=name) == 0
+    named = SimpleNamespace(name=name)
+    assert main_of_a_child(tmp_path, monkeypatch, exported_module=lambda data: named) == 0
     (tmp_path / "dump").mkdir()
     (tmp_path / "dump" / f"module_0000.{dumped}.cl_1.after_optimizations.txt").write_text("placed")
     (tmp_path / "log").write_bytes(b"")

@@ -31,6 +31,9 @@ REFUSAL = "refusal"
 
 MEMORY_BYTES = 20 * 2**30
 
+_WANTING = (MemoryError, OSError, ImportError)
+"""No answer of the compiler's, but for want of something that there may be the next time."""
+
 
 def main(folder: Path) -> int:
     """Compile the request in `folder` under limits; returns the exit code."""
@@ -40,6 +43,8 @@ def main(folder: Path) -> int:
     request = json.loads((folder / "request.json").read_text())
     try:
         module = libtpu.exported_module((folder / "stablehlo").read_bytes())
+    except _WANTING:
+        raise
     except Exception as error:  # noqa: BLE001 - jax raises many kinds on bytes of unknown origin
         reason = in_one_line(str(error)) or type(error).__name__
         return _refuse(f"it is not a program that jax.export serialised: {reason}")
@@ -53,8 +58,7 @@ def main(folder: Path) -> int:
         hlo = libtpu.compile_module(module, target, options)
     except EngineError as error:
         return _refuse(str(error))
-    except (MemoryError, OSError):
-        # No answer of the compiler's, but for want of something that there may be the next time.
+    except _WANTING:
         raise
     except Exception as error:  # noqa: BLE001 - a status of the compiler comes as one of many kinds
         _write(folder / REFUSAL, str(error))

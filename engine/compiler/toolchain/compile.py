@@ -7,6 +7,7 @@ only the estimated cycles are missing.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -41,11 +42,18 @@ MAX_SOURCE_BYTES = 64 * 2**20
 CHILD = (sys.executable, "-m", "engine.compiler.toolchain.child")
 
 _POLL_S = 0.05
-_KILLED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT)
+_KILLED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
+_ABORTED = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGILL, -signal.SIGFPE, -signal.SIGTRAP)
+"""Exit codes of a child whose compiler fell over a program, as it will every time."""
 _ROOT = Path(__file__).resolve().parents[3]
+_WANTING = ("ENOMEM", "EAGAIN", "EMFILE", "ENFILE", "ENOSPC", "EDQUOT", "EIO", "EROFS", "ESTALE")
 _WANT = re.compile(
-    rb"std::bad_alloc|Cannot allocate memory|Unable to allocate|MemoryError|No space left on device"
-    rb"|Resource temporarily unavailable|Too many open files"
+    "|".join(
+        (
+            "std::bad_alloc|Unable to allocate|MemoryError",
+            *(re.escape(os.strerror(getattr(errno, name))) for name in _WANTING),
+        )
+    ).encode()
 )
 """What a process says that lacked memory, disk, threads or files: no answer to keep."""
 _CRASH = re.compile(r"^F\d{4} |Check failed|Fatal|Error:")
@@ -105,7 +113,8 @@ def compile_full(
     `options` go on top of the target's own. Raises CompilerError where the compiler refuses the
     program or an option or aborts, of its kinds OutOfMemoryError where a memory is too small,
     NotCompilableError for bytes that are no such program, CompileInterruptedError where it takes
-    longer or is killed; UnknownNameError where it does not know the hardware.
+    longer, is killed or fails for another reason than the program; UnknownNameError where it does
+    not know the hardware.
     """
     return _compile(stablehlo, target, options or {}, timeout_s, is_full=True)
 
@@ -178,25 +187,24 @@ def _run_child(
                 time.sleep(_POLL_S)
         finally:
             _end(child)
-    if child.returncode in _KILLED:
+    code = child.returncode
+    if code in _KILLED:
         raise CompileInterruptedError(
-            f"the compiler was killed (code {child.returncode}), as for want of memory; try again"
+            f"the compiler was killed (code {code}), as for want of memory; try again"
             + _with(options)
         )
-    if child.returncode == NOT_COMPILABLE:
-        raise NotCompilableError(_complaint(folder, child.returncode))
-    if child.returncode == REFUSED:
+    if code == NOT_COMPILABLE:
+        raise NotCompilableError(_complaint(folder))
+    if code == REFUSED:
         raise _refusal((folder / REFUSAL).read_text(), options)
     want = _WANT.search((folder / "log").read_bytes())
-    if child.returncode != 0 and want is not None:
+    if code != 0 and want is not None:
         raise CompileInterruptedError(
             f"the machine had too little for the compiler, which is given {MEMORY_BYTES >> 30} GiB"
             f" of memory ({want[0].decode()}); free some and try again{_with(options)}"
         )
-    if child.returncode != 0:
-        raise _rejected_flag(folder) or CompilerError(
-            _complaint(folder, child.returncode) + _with(options)
-        )
+    if code != 0:
+        raise _rejected_flag(folder) or _failure(folder, code, options)
 
 
 def _refusal(message: str, options: Mapping[str, str]) -> CompilerError:
@@ -270,14 +278,25 @@ def _main_dump(folder: Path, ending: str) -> Path | None:
     return max(dumps, key=lambda p: p.stat().st_size, default=None)
 
 
-def _complaint(folder: Path, code: int) -> str:
-    """One line on why the child failed."""
-    lines = (folder / "log").read_text(errors="replace").splitlines()
-    if code == NOT_COMPILABLE:
-        return lines[-1] if lines else "it is no program for a TPU"
-    marked = [line for line in lines if _CRASH.search(line)]
+def _failure(folder: Path, code: int, options: Mapping[str, str]) -> CompilerError:
+    """A child that ended by itself, without a refusal: the compiler's abort, or no answer of it."""
+    marked = [line for line in _log_lines(folder) if _CRASH.search(line)]
     why = " ".join(marked[0].split())[:300] if marked else _death(code)
-    return f"the compiler aborted (code {code}: {why})"
+    if code in _ABORTED:
+        return CompilerError(f"the compiler aborted (code {code}: {why}){_with(options)}")
+    return CompileInterruptedError(
+        f"the compiler ended without an answer (code {code}: {why}); try again{_with(options)}"
+    )
+
+
+def _complaint(folder: Path) -> str:
+    """One line on why the child could not compile its input."""
+    lines = _log_lines(folder)
+    return lines[-1] if lines else "it is no program for a TPU"
+
+
+def _log_lines(folder: Path) -> list[str]:
+    return (folder / "log").read_text(errors="replace").splitlines()
 
 
 def _death(code: int) -> str:
