@@ -42,6 +42,10 @@ class ProgramFormatError(EngineError):
     """A program, plan or HLO file is malformed, truncated, too large, or of another version."""
 
 
+class ParseInterruptedError(ProgramFormatError):
+    """XLA's parser took too long or was killed; another time it may read the same text."""
+
+
 class UnknownNameError(EngineError):
     """No sample program, solver, model or hardware of that name exists."""
 
@@ -84,6 +88,13 @@ class OutOfMemoryError(CompilerError):
 
 class CompileInterruptedError(CompilerError):
     """A compile took too long, was killed or found no answer; another time there may be one."""
+
+
+FAILURES = (CompilerError, ProgramFormatError)
+"""What one compile may come to, where others go on: it fails, or its HLO cannot be read."""
+
+INTERRUPTED = (CompileInterruptedError, ParseInterruptedError)
+"""Those of them that say nothing of the program: another time it may come to something."""
 
 
 class CheckpointError(EngineError):

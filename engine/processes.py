@@ -14,6 +14,15 @@ from pathlib import Path
 PARENT = "MALLOCMUZERO_PARENT"
 """Environment variable of a child: the process that it ends with."""
 
+ABORTS = tuple(
+    -number
+    for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP)
+)
+"""Exit codes of a child that fell over its input, as it will every time."""
+
+KILLS = tuple(-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+"""Exit codes of a child that somebody ended, such as a system that lacks memory."""
+
 _PR_SET_PDEATHSIG = 1
 """Of `prctl(2)`, which only Linux has."""
 _POLL_S = 0.5

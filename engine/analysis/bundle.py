@@ -34,7 +34,7 @@ PACKAGES = ("numpy", "highspy", "jax", "mctx")
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """Time stamp of all members: the same content gives the same file."""
 
-_UNREADABLE = (
+_FAILURES = (
     zipfile.BadZipFile,
     zlib.error,
     ValueError,
@@ -145,7 +145,7 @@ def member(data: bytes, name: str) -> bytes | None:
                 return None
             with archive.open(name) as file:
                 content = file.read(MOST_BYTES + 1)
-    except _UNREADABLE as error:
+    except _FAILURES as error:
         raise UsageError("the bundle cannot be read; export it again") from error
     if len(content) > MOST_BYTES:
         raise UsageError(f"{name}: is larger than {MOST_BYTES} bytes")

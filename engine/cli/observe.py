@@ -11,7 +11,7 @@ from typing import Any
 from engine.cli.arguments import add_command, add_output
 from engine.cli.capture import add_study
 from engine.cli.output import note, show
-from engine.errors import CompilerError
+from engine.errors import FAILURES
 from engine.plan.model import Plan
 from engine.program import library
 from engine.program.io import save
@@ -55,7 +55,7 @@ def run_observe(options: argparse.Namespace) -> int:
     for name in names:
         try:
             count = _observe(library.find_sample(name), raw, solving, compiles)
-        except CompilerError as error:
+        except FAILURES as error:
             if len(names) == 1:
                 raise
             note(f"{name}: {error}")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from engine.errors import CompileInterruptedError, CompilerError, ProgramFormatError, UsageError
+from engine.errors import FAILURES, INTERRUPTED, ProgramFormatError, UsageError
 from engine.files import write_bytes
 from engine.program import library
 from engine.program.io import load, save
@@ -62,9 +62,9 @@ def make_corpus(count: int, first: int, folder: Path, raw: Path, note: Note) -> 
         if not path.exists() and name not in refused:
             try:
                 program = _captured(number, raw, note)
-            except (CompilerError, ProgramFormatError) as error:
+            except FAILURES as error:
                 note(f"{name}: {error}")
-                if not isinstance(error, CompileInterruptedError):
+                if not isinstance(error, INTERRUPTED):
                     refused[name] = str(error)
                     _keep_refused(folder, refused)
             else:

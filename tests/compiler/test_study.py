@@ -29,10 +29,17 @@ from engine.compiler.reading.observation import observe
 from engine.compiler.steering.export import SORT_ORDER, both_rules, matcher_of, matchers, sort_rules
 from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.results import SLOW_OPTIONS
-from engine.errors import CompileInterruptedError, SolverError
+from engine.errors import (
+    CompileInterruptedError,
+    CompilerError,
+    ParseInterruptedError,
+    ProgramFormatError,
+    SolverError,
+)
 from engine.plan.model import Plan
 from engine.program import library
 from engine.program.hlo.build import Imported, build_program
+from engine.program.hlo.flow import Flow
 from engine.program.model import Program
 from engine.program.prices import MODEL, Price
 from engine.solvers import Budget, solve
@@ -188,7 +195,7 @@ class Killed(TinyCompiler):
         return super().full(options)
 
 
-@pytest.mark.parametrize("refused", ["ab", "by", "yz"])
+@pytest.mark.parametrize("refused", ["by", "yz"])
 def test_a_placement_that_the_compiler_refuses_is_compiled_once(refused: str) -> None:
     compiler = TinyCompiler(refuses=refused)
     done = study(compiler, [])
@@ -206,6 +213,26 @@ def test_a_placement_whose_compile_was_killed_may_be_asked_for_again() -> None:
         assert done.compile("plan-1", options) == math.inf
         other = {SORT_ORDER: sort_rules(["z", "y"])}
         assert (done._placement(other) is not None) == is_new
+
+
+@pytest.mark.parametrize("kind", [ProgramFormatError, ParseInterruptedError])
+def test_a_compile_that_cannot_be_read_is_told_and_passed_over(
+    kind: type[ProgramFormatError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler, said = TinyCompiler(), list[str]()
+    done = study(compiler, said)
+    read, unreadable = done._flow, hlo(compiler.placed({}), has_cycles=False)
+
+    def flow(text: str, name: str) -> Flow:
+        if name.startswith(("plan", "stake")) or text == unreadable:
+            raise kind(f"tiny/{name}: XLA's parser was killed")
+        return read(text, name)
+
+    monkeypatch.setattr(done, "_flow", flow)
+    found = done.run(4)
+    assert [one.name for one in found.compiles][:1] == ["default"]
+    assert done.refused > 0 and any("parser was killed" in line for line in said)
+    assert bool(done._refused_placements) == (kind is ProgramFormatError)
 
 
 def test_compiles_of_a_study_that_goes_on_have_names_of_their_own(
@@ -231,11 +258,20 @@ def test_compiles_of_a_study_that_goes_on_have_names_of_their_own(
     assert len(placements) == 1 + len(names)
 
 
-def test_a_study_ends_though_every_whole_compile_fails() -> None:
+def test_without_the_default_compile_nothing_more_is_compiled() -> None:
+    """It has XLA's plan; of everything else there would be no program in the end."""
+    compiler = TinyCompiler(refuses="ab")
+    assert sorted(compiler.placed({})) == ["a", "b"]
+    with pytest.raises(CompilerError, match="it aborted"):
+        study(compiler, []).run(8)
+    assert compiler.whole == [{}]
+
+
+def test_a_study_ends_though_every_other_whole_compile_fails() -> None:
     compiler, said = TinyCompiler(refuses_all=True), []
     found = study(compiler, said).run(5)
-    assert found.compiles == ()
-    assert sum("it aborted" in line for line in said) == 5
+    assert [one.name for one in found.compiles] == ["default"]
+    assert sum("it aborted" in line for line in said) == 4
 
 
 def test_how_long_a_study_may_take_and_what_compiles_take_is_told() -> None:

@@ -39,6 +39,7 @@ from engine.compiler.toolchain.target import Target, target_of
 from engine.errors import (
     CompileInterruptedError,
     CompilerError,
+    ParseInterruptedError,
     ProgramFormatError,
     SolverError,
     UsageError,
@@ -378,6 +379,31 @@ def test_whole_compiles_that_come_to_nothing_count(
     assert len(session.asked) == run.num_compiles == 5
     assert sum(text.startswith("whole compile 3 of 5: ") for text in told) == 1
     assert run.best is None and not run.ran_out
+
+
+@pytest.mark.parametrize("kind", [ProgramFormatError, ParseInterruptedError])
+def test_a_compile_that_cannot_be_read_costs_a_candidate_and_no_more(
+    program: Program, plan: Plan, kind: type[ProgramFormatError]
+) -> None:
+    class Unreadable(FakeSession):
+        def early(self, options: Mapping[str, str]) -> Outcome:
+            if CROSS_PROGRAM in options:
+                raise kind("compiled: XLA's parser was killed")
+            return super().early(options)
+
+        def full(self, options: Mapping[str, str]) -> Outcome:
+            if len(self.asked) == 2:
+                self.asked.append(key(options))
+                raise kind("compiled: XLA's parser was killed")
+            return super().full(options)
+
+    told: list[str] = []
+    session = Unreadable(program, plan, FakeAnswers(), lambda _: 900.0)
+    run = tuning(session, plan, compiles=5, note=told.append)
+    run.run()
+    assert run.num_compiles == 5 and run.num_failed == 1 and run.best is not None
+    assert sum("parser was killed" in text for text in told) > 1
+    assert bool(run.refused_patterns) == (kind is ProgramFormatError)
 
 
 class AllAlike(Refusing):

@@ -43,7 +43,7 @@ from engine.compiler.toolchain.libtpu import require_compiler, versions
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.stablehlo import exported
 from engine.compiler.toolchain.target import Target, chips_of, target_facts
-from engine.errors import CompilerError, NotCompilableError, ProgramFormatError
+from engine.errors import FAILURES, NotCompilableError, ProgramFormatError
 from engine.files import EXPORTED, foreign
 from engine.hardware.pricing import pricing
 from engine.plan.io import plan_to_json
@@ -227,7 +227,7 @@ def capture_all(how: Capturing, samples: Sequence[Sample], folder: Path) -> list
         known = observations_path(sample.name, folder)
         try:
             program, observations = capture_source(_source_in(folder, sample), how, known)
-        except (CompilerError, ProgramFormatError) as error:
+        except FAILURES as error:
             how.note(f"{sample.name}: {error}")
             continue
         problem = _distrust(program)

@@ -41,6 +41,7 @@ from engine.compiler.reading.observation import Observation, observe, stall_cycl
 from engine.compiler.reading.own_compile import own_compile
 from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.steering.export import INEFFICIENT_RATIO, PASS_OPTIONS, exports
+from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.results import (
     DEFAULT_OPTIONS,
@@ -48,13 +49,7 @@ from engine.compiler.toolchain.results import (
     Answers,
     duration_text,
 )
-from engine.errors import (
-    CompileInterruptedError,
-    CompilerError,
-    PlanError,
-    ProgramFormatError,
-    SolverError,
-)
+from engine.errors import FAILURES, INTERRUPTED, PlanError, ProgramFormatError, SolverError
 from engine.plan.model import Plan
 from engine.program.counts import given_counts
 from engine.program.hlo.build import Imported
@@ -129,14 +124,15 @@ class Study:
     def run(self, compiles: int) -> Observations:
         """Compile until `compiles` whole compiles are made, or there is nothing more to learn.
 
-        The first is the compiler's own plan; the second that with both pass options, if it is
-        another. All is agreed once the plans of all solvers, one after another, are predicted or
-        known.
+        The first is the compiler's own plan, without which there is no program; the second that
+        with both pass options, if it is another. All is agreed once the plans of all solvers, one
+        after another, are predicted or known. Raises CompilerError and ProgramFormatError where the
+        first comes to nothing.
         """
         known = {c.name for c in self.observations.compiles}
         if "default" not in known:
             self._announce(compiles)
-            self.compile("default", DEFAULT_OPTIONS)
+            self._take("default", DEFAULT_OPTIONS, *self._whole("default", DEFAULT_OPTIONS))
         if "knobs" not in known and self._placement(BOTH) is not None:
             self.compile("knobs", BOTH)
         agreed, num_plans, announced = 0, 0, -1
@@ -170,20 +166,34 @@ class Study:
         """Compile one placement whole; returns the relative error, unsigned, of its predicted
         total.
 
-        Infinite where the compiler refuses or aborts.
+        Infinite where it comes to nothing: the compiler refuses or aborts, or it cannot be read.
         """
-        fit = self._fit()
         try:
-            answer = self.answers.full(options)
-        except CompilerError as refusal:
-            self.note(f"{self.program.name} {name}: {refusal}")
+            whole = self._whole(name, options)
+        except FAILURES as failure:
+            self.note(f"{self.program.name} {name}: {failure}")
             self.refused += 1
-            if not isinstance(refusal, CompileInterruptedError):
+            if not isinstance(failure, INTERRUPTED):
                 self._remember_refused(options)
             return math.inf
+        return self._take(name, options, *whole)
+
+    def _whole(self, name: str, options: Mapping[str, str]) -> tuple[Compiled, Flow, Observation]:
+        """A whole compile as it was read. Raises CompilerError, ProgramFormatError."""
+        answer = self.answers.full(options)
         flow = self._flow(answer.hlo, name)
-        seen = observe(self.imported, flow)
-        error = total_error(self.program, fit, seen)
+        return answer, flow, observe(self.imported, flow)
+
+    def _take(
+        self,
+        name: str,
+        options: Mapping[str, str],
+        answer: Compiled,
+        flow: Flow,
+        seen: Observation,
+    ) -> float:
+        """Keep a whole compile; returns what `compile` does."""
+        error = total_error(self.program, self._fit(), seen)
         priced = self._priced(seen)
         stalls = self._stall_cycles(priced, flow, answer.buffers, seen)
         one = Compile(name, options, seen, stalls)
@@ -330,17 +340,16 @@ class Study:
         """The placement under `options`; None where the compiler refuses, or it is known."""
         asks = self.answers.full if self.answers.has_full(options) else self.answers.early
         try:
-            answer = asks(options)
-        except CompilerError as error:
+            seen = self._observe(asks(options).hlo, "early")
+        except FAILURES as error:
             self.note(f"{self.program.name}: {error}")
             return None
-        seen = self._observe(answer.hlo, "early")
         known = [c.seen.is_fast for c in self.observations.compiles] + self._refused_placements
         return None if any((one == seen.is_fast).all() for one in known) else seen
 
     def _remember_refused(self, options: Mapping[str, str]) -> None:
         """Count the placement under `options` as known, as far as an early stop shows it."""
-        with suppress(CompilerError):
+        with suppress(*FAILURES):
             seen = self._observe(self.answers.early(options).hlo, "early")
             self._refused_placements.append(seen.is_fast)
 

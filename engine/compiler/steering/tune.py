@@ -24,13 +24,7 @@ from engine.compiler.steering.candidates import (
 )
 from engine.compiler.steering.export import EXPORT, PASS_OPTIONS, Steering
 from engine.compiler.steering.outcome import CompileSession, Outcome
-from engine.errors import (
-    CompileInterruptedError,
-    CompilerError,
-    PlanError,
-    ProgramFormatError,
-    SolverError,
-)
+from engine.errors import FAILURES, INTERRUPTED, PlanError, ProgramFormatError, SolverError
 from engine.files import read_json, require_header, write_bytes
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -130,7 +124,7 @@ def captured_trials(session: CompileSession, log: TuneLog) -> list[Trial]:
             continue
         try:
             full = session.full(options)
-        except CompilerError:
+        except FAILURES:
             continue
         trials.append(Trial(candidate, full, full))
     return trials
@@ -301,7 +295,7 @@ class Tuning:
             self.log.add(candidate)
             try:
                 early = self.session.early(candidate.options)
-            except CompilerError as error:
+            except FAILURES as error:
                 self.note(f"{candidate.title}: {error}")
                 self.refused.add(key)
                 continue
@@ -382,10 +376,10 @@ class Tuning:
         self.num_fresh += not self.session.answers.has_full(options)
         try:
             trial.full = self.session.full(options)
-        except CompilerError as error:
+        except FAILURES as error:
             self.trials.remove(trial)
             self.refused.add(_key(trial.candidate))
-            if not isinstance(error, CompileInterruptedError):
+            if not isinstance(error, INTERRUPTED):
                 self.refused_patterns.add(trial.pattern)
             self.num_failed += 1
             self.note(f"whole compile {self.num_compiles} of {self.compiles}: {title}: {error}")

@@ -15,7 +15,7 @@ from engine.compiler.steering.outcome import (
     unknown_names,
 )
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
-from engine.errors import CompilerError, PlanError
+from engine.errors import FAILURES, CompilerError, PlanError
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
 from engine.program.hlo.flow import Flow
@@ -210,7 +210,7 @@ def best_export(
     for steering in steerings:
         try:
             latency_s = session.early(steering.options).predicted.latency_s
-        except CompilerError as error:
+        except FAILURES as error:
             failure = str(error)
             note(f"{steering.title}: {error}")
             continue

@@ -33,7 +33,7 @@ from engine.errors import (
     in_one_line,
 )
 from engine.folders import temporary_folder
-from engine.processes import child_environment
+from engine.processes import ABORTS, KILLS, child_environment
 
 FULL_TIMEOUT_S = 3600.0
 EARLY_TIMEOUT_S = 900.0
@@ -42,9 +42,6 @@ MAX_SOURCE_BYTES = 64 * 2**20
 CHILD = (sys.executable, "-m", "engine.compiler.toolchain.child")
 
 _POLL_S = 0.05
-_KILLED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
-_ABORTED = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGILL, -signal.SIGFPE, -signal.SIGTRAP)
-"""Exit codes of a child whose compiler fell over a program, as it will every time."""
 _ROOT = Path(__file__).resolve().parents[3]
 _WANTING = ("ENOMEM", "EAGAIN", "EMFILE", "ENFILE", "ENOSPC", "EDQUOT", "EIO", "EROFS", "ESTALE")
 _WANT = re.compile(
@@ -188,7 +185,7 @@ def _run_child(
         finally:
             _end(child)
     code = child.returncode
-    if code in _KILLED:
+    if code in KILLS:
         raise CompileInterruptedError(
             f"the compiler was killed (code {code}), as for want of memory; try again"
             + _with(options)
@@ -282,7 +279,7 @@ def _failure(folder: Path, code: int, options: Mapping[str, str]) -> CompilerErr
     """A child that ended by itself, without a refusal: the compiler's abort, or no answer of it."""
     marked = [line for line in _log_lines(folder) if _CRASH.search(line)]
     why = " ".join(marked[0].split())[:300] if marked else _death(code)
-    if code in _ABORTED:
+    if code in ABORTS:
         return CompilerError(f"the compiler aborted (code {code}: {why}){_with(options)}")
     return CompileInterruptedError(
         f"the compiler ended without an answer (code {code}: {why}); try again{_with(options)}"

@@ -1,5 +1,7 @@
 """Child process of the HLO import: a dump on stdin, serialised HloModuleProto on stdout.
 
+`python -m engine.program.hlo.child FORM [SECONDS]`, of the processor's time.
+
 XLA's parser is C++ and may abort, overflow the stack, or eat memory on hostile input; here it only
 takes this process with it. `REFUSED` with one line on stderr: XLA's parser refused the dump.
 """
@@ -19,14 +21,14 @@ TEXT, MESSAGE = "text", "message"
 REFUSED = 3
 
 MEMORY_BYTES = 4 * 2**30
-CPU_SECONDS = 60
+CPU_S = 60
 MAX_MODULE_BYTES = 256 * 2**20
 
 
-def main(form: str) -> int:
+def main(form: str, seconds: int = CPU_S) -> int:
     """Parse stdin under limits; returns the exit code."""
     end_with_parent()
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     data = sys.stdin.buffer.read()
@@ -77,4 +79,4 @@ def _refuse(reason: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], *map(int, sys.argv[2:3])))

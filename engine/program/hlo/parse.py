@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from engine.errors import ProgramFormatError
+from engine.errors import ParseInterruptedError, ProgramFormatError
 from engine.files import foreign, read_bytes
-from engine.processes import child_environment
-from engine.program.hlo.child import MESSAGE, REFUSED, TEXT
+from engine.processes import ABORTS, KILLS, child_environment
+from engine.program.hlo.child import CPU_S, MESSAGE, REFUSED, TEXT
 from engine.program.hlo.proto import decode_module
 
 MAX_TEXT_BYTES = 64 * 2**20
-TIMEOUT_S = 90.0
+CPU_S_PER_MIB = 2
+"""How much more of the processor's time than `CPU_S` the parser may take for larger texts."""
+WAIT = 1.5
+"""It may take so many times that by the clock, on a machine that has other work."""
 
 _ROOT = Path(__file__).resolve().parents[3]
 _BEGIN = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*(?=HloModule\b)", re.M)
@@ -50,26 +54,43 @@ def parse_hlo(data: bytes, where: str) -> Any:
 
 
 def _parsed(data: bytes, where: str, form: str) -> bytes:
-    """The serialised module, by the child. Raises ProgramFormatError."""
-    command = [sys.executable, "-m", "engine.program.hlo.child", form]
+    """The serialised module, by the child. Raises ProgramFormatError.
+
+    Of its kind ParseInterruptedError where the child takes too long or ends for another reason than
+    the text.
+    """
+    cpu_s = CPU_S + CPU_S_PER_MIB * (len(data) >> 20)
+    command = [sys.executable, "-m", "engine.program.hlo.child", form, str(cpu_s)]
     try:
         child = subprocess.run(
             command,
             input=data,
             capture_output=True,
-            timeout=TIMEOUT_S,
+            timeout=WAIT * cpu_s,
             cwd=_ROOT,
             env=child_environment(),
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise ProgramFormatError(f"{where}: XLA's parser took over {TIMEOUT_S:.0f} s") from error
-    if child.returncode == REFUSED:
+        raise _interrupted(where, f"took over {WAIT * cpu_s:.0f} s") from error
+    code = child.returncode
+    if code == REFUSED:
         reason = child.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["?"]
         shown = "".join(c if c.isprintable() else "?" for c in reason[0])
         raise ProgramFormatError(f"{where}: XLA's parser refused it: {shown}")
-    if child.returncode != 0:
+    if code in ABORTS:
         raise ProgramFormatError(
-            f"{where}: XLA's parser crashed on it (code {child.returncode}); not valid HLO"
+            f"{where}: XLA's parser crashed on it (code {code}); not valid HLO"
         )
+    if code == -signal.SIGXCPU:
+        raise _interrupted(where, f"took over {cpu_s} s of processor time")
+    if code != 0:
+        how = "was killed" if code in KILLS else "ended without an answer"
+        raise _interrupted(where, f"{how} (code {code})")
     return child.stdout
+
+
+def _interrupted(where: str, how: str) -> ParseInterruptedError:
+    return ParseInterruptedError(
+        f"{where}: XLA's parser {how}; try again when the machine is less busy"
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from jaxlib import _hlo  # type: ignore[attr-defined]
 
-from engine.errors import ProgramFormatError
+from engine.errors import ParseInterruptedError, ProgramFormatError
 from engine.program.hlo import parse
 from engine.program.hlo.child import REFUSED, TEXT
 from engine.program.hlo.flow import Flow
@@ -151,9 +151,36 @@ def test_a_crash_of_the_parser_is_an_error_of_the_file() -> None:
 
 
 def test_a_parser_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse, "TIMEOUT_S", 0.01)
-    with pytest.raises(ProgramFormatError, match="took over"):
+    monkeypatch.setattr(parse, "WAIT", 1e-4)
+    with pytest.raises(ParseInterruptedError, match="took over"):
         parse_hlo(GOOD, "dump.hlo")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [(-9, "was killed"), (-24, "took over 60 s of processor time"), (1, "code 1"), (-15, "killed")],
+)
+def test_a_parser_that_was_interrupted_says_nothing_of_the_text(
+    code: int, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unlike one that falls over it: another time it may be read."""
+    asked: list[tuple[float, list[str]]] = []
+
+    def run(command: list[str], timeout: float, **_: object) -> object:
+        asked.append((timeout, command))
+        return subprocess.CompletedProcess(command, code, b"", b"")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(ParseInterruptedError, match=f"dump.hlo: XLA's parser .*{told}.*try again"):
+        parse_hlo(GOOD, "dump.hlo")
+    with pytest.raises(ParseInterruptedError, match="try again"):
+        parse_hlo(GOOD + b" " * 2**25, "dump.hlo")
+    (small_s, small), (large_s, large) = asked
+    assert large_s > 2 * small_s and int(large[-1]) > 2 * int(small[-1]), "more for larger texts"
+    code = -11
+    with pytest.raises(ProgramFormatError, match="crashed on it") as crash:
+        parse_hlo(GOOD, "dump.hlo")
+    assert not isinstance(crash.value, ParseInterruptedError)
 
 
 def test_the_child_is_limited() -> None:
