@@ -171,7 +171,7 @@ def test_a_compile_that_takes_too_long_is_ended(
         tmp_path, f"pathlib.Path({str(note)!r}).write_text(str(os.getpid()))", "time.sleep(600)"
     )
     monkeypatch.setattr(compiling, "CHILD", child)
-    with pytest.raises(CompilerError, match="took over 3 s with its default options"):
+    with pytest.raises(CompilerError, match=r"took over 3 s .* options; try again"):
         compile_early(b"any", V5E, timeout_s=3)
     with pytest.raises(ProcessLookupError):
         os.kill(int(note.read_text()), 0)

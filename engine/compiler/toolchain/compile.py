@@ -179,7 +179,8 @@ def _run_child(
                     return
                 if time.monotonic() > deadline:
                     raise CompileInterruptedError(
-                        f"the compiler took over {timeout_s:.0f} s{_with(options)}; allow it more"
+                        f"the compiler took over {timeout_s:.0f} s{_with(options)}; try again when"
+                        " the machine is less busy, or with a smaller program"
                     )
                 time.sleep(_POLL_S)
         finally:
