@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
@@ -64,6 +64,21 @@ def lock(descriptor: int) -> bool:
     except OSError:
         return False
     return True
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Wait until no other process or thread holds this folder, and hold it.
+
+    For what reads a file, adds to it and writes it. Without locks on this file system nobody waits.
+    """
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
 
 
 def sweep(folder: Path, pattern: str) -> None:

@@ -127,9 +127,9 @@ def _observe(entry: SampleEntry, raw: Path, solving: Sequence[Planner], compiles
     from engine.compiler.capture.capture import ANSWERS
     from engine.compiler.capture.study import Study, begun
     from engine.compiler.costs.observations import (
+        keep_observations,
         load_observations,
         observations_path,
-        save_observations,
     )
     from engine.compiler.reading.own_compile import stored_answers
 
@@ -148,6 +148,6 @@ def _observe(entry: SampleEntry, raw: Path, solving: Sequence[Planner], compiles
         observations,
         solving,
         note,
-        lambda now: save_observations(now, path),
+        lambda now: keep_observations(now, path, program),
     )
     return len(study.run(compiles).compiles)

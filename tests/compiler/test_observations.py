@@ -13,6 +13,7 @@ from engine.compiler.costs.calibrate import pools, total_cycles
 from engine.compiler.costs.observations import (
     Compile,
     Observations,
+    keep_observations,
     load_observations,
     observations_of,
     observations_path,
@@ -65,6 +66,25 @@ def test_a_file_says_what_was_seen(tmp_path: Path) -> None:
         assert (a.name, a.options, a.stall_cycles) == (b.name, b.options, b.stall_cycles)
         np.testing.assert_array_equal(a.seen.cycles, b.seen.cycles)
         np.testing.assert_array_equal(a.seen.is_fast, b.seen.is_fast)
+
+
+def test_captures_of_one_program_at_a_time_keep_each_others_compiles(tmp_path: Path) -> None:
+    imported = three_calls()
+    program, path = imported.program, tmp_path / "observations" / "o.json.gz"
+    whole = found(imported)
+    mine, theirs = whole.compiles[:2], whole.compiles[1:4]
+    keep_observations(replace(whole, compiles=mine), path, program)
+    keep_observations(replace(whole, compiles=theirs), path, program)
+    keep_observations(replace(whole, compiles=mine), path, program)
+    kept = load_observations(path, program)
+    assert [one.options["flag"] for one in kept.compiles] == ["0", "1", "2", "3"]
+    np.testing.assert_array_equal(kept.compiles[3].seen.cycles, whole.compiles[3].seen.cycles)
+    other = replace(whole, compiles=mine[:1], versions={"jax": "2"})
+    keep_observations(other, path, program)
+    assert len(load_observations(path, program).compiles) == 1, "another compiler's are let go"
+    path.write_bytes(b"")
+    keep_observations(whole, path, program)
+    assert len(load_observations(path, program).compiles) == len(whole.compiles)
 
 
 def test_the_structure_is_the_same_whatever_it_costs() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -651,6 +652,24 @@ def test_a_log_that_is_none_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"random"', '"surprise"'))
     with pytest.raises(ProgramFormatError, match="not a valid log"):
         TuneLog(path)
+
+
+def test_runs_of_one_program_at_a_time_keep_each_others_candidates(tmp_path: Path) -> None:
+    """Else the whole compiles of one of them would not be taken up by the next run."""
+    path = tmp_path / "runs" / "log.json"
+    logs = [TuneLog(path) for _ in range(4)]
+    mine = [[random_rules(seed, number) for number in range(5)] for seed in range(len(logs))]
+
+    def add_all(log: TuneLog, candidates: list[Steering]) -> None:
+        for candidate in candidates:
+            log.add(candidate)
+
+    with ThreadPoolExecutor(len(logs)) as at_once:
+        list(at_once.map(add_all, logs, mine))
+    kept = TuneLog(path).candidates
+    for candidates in mine:
+        assert [c for c in kept if c in candidates] == candidates
+    assert len(kept) == 20
 
 
 @pytest.fixture

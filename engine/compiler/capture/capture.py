@@ -22,6 +22,7 @@ from engine.compiler.capture.study import Solver, Study, first_observation
 from engine.compiler.costs.calibrate import total_cycles
 from engine.compiler.costs.observations import (
     Observations,
+    keep_observations,
     load_observations,
     observations_path,
     save_observations,
@@ -144,7 +145,7 @@ def captured_by(
 
     def keep(now: Observations) -> None:
         if path is not None:
-            save_observations(now, path)
+            keep_observations(now, path, imported.program)
         if how.keep is None:
             return
         program = _assembled(source, imported, now, answers)

@@ -21,6 +21,7 @@ import numpy as np
 from engine.compiler.reading.observation import Observation
 from engine.errors import ProgramFormatError, UnknownNameError
 from engine.files import read_json, require_header, write_bytes
+from engine.folders import locked
 from engine.program.counts import COUNTS, Counts, counts_from_json, given_counts
 from engine.program.library import SAMPLES_FOLDER, find_sample, load_entry
 from engine.program.model import Program
@@ -113,6 +114,24 @@ def save_observations(observations: Observations, path: Path) -> None:
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, json.dumps(body, separators=(",", ":")).encode())
+
+
+def keep_observations(observations: Observations, path: Path, program: Program) -> None:
+    """Write the observations of `program`, and with them what others have added to the file.
+
+    Compiles of another version of the compiler, and a file that cannot be read, are let go.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path.parent):
+        try:
+            known = load_observations(path, program)
+        except ProgramFormatError:
+            known = observations
+        if known.versions == observations.versions:
+            own = [one.options for one in observations.compiles]
+            others = tuple(one for one in known.compiles if one.options not in own)
+            observations = replace(observations, compiles=(*observations.compiles, *others))
+        save_observations(observations, path)
 
 
 def load_observations(path: Path, program: Program) -> Observations:

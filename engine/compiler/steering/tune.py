@@ -26,6 +26,7 @@ from engine.compiler.steering.export import EXPORT, PASS_OPTIONS, Steering
 from engine.compiler.steering.outcome import CompileSession, Outcome
 from engine.errors import FAILURES, INTERRUPTED, PlanError, ProgramFormatError, SolverError
 from engine.files import read_json, require_header, write_bytes
+from engine.folders import locked
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
@@ -37,7 +38,8 @@ VERSION = 1
 class TuneLog:
     """Candidates in the order in which they came up. Raises ProgramFormatError for another file.
 
-    `path`: None keeps them in memory only.
+    `path`: None keeps them in memory only. Runs of one program at a time share the file; each knows
+    those that were there when it began, and its own.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -53,7 +55,10 @@ class TuneLog:
         self.candidates.append(candidate)
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(self._path, json.dumps(_body(self.candidates)).encode())
+            with locked(self._path.parent):
+                others = _read(self._path) if self._path.exists() else []
+                kept = [*others, *(own for own in self.candidates if own not in others)]
+                write_bytes(self._path, json.dumps(_body(kept)).encode())
 
 
 def _body(candidates: Sequence[Steering]) -> dict[str, object]:
