@@ -45,13 +45,16 @@ Whole = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 """A whole number that every reader of JSON keeps as it is, for `typed`."""
 
 
-def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """The bytes of a file, unpacked if gzipped. Raises ProgramFormatError, also past `limit`."""
+def read_bytes(path: Path, limit: int = MAX_BYTES, advice: str = "") -> bytes:
+    """The bytes of a file, unpacked if gzipped.
+
+    Raises ProgramFormatError, also past `limit`, with `advice` on what to do then.
+    """
     try:
         with path.open("rb") as file:
             data = file.read(limit + 1)
         if len(data) > limit:
-            raise ProgramFormatError(f"{path}: larger than {limit >> 20} MiB")
+            raise ProgramFormatError(f"{path}: larger than {limit >> 20} MiB{advice}")
         if data.startswith(_GZIP):
             data = unpacked(data, limit)
     except OSError as error:
@@ -59,7 +62,7 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     except (EOFError, zlib.error) as error:
         raise ProgramFormatError(f"{path}: cannot be read ({error})") from error
     if len(data) > limit:
-        raise ProgramFormatError(f"{path}: larger than {limit >> 20} MiB unpacked")
+        raise ProgramFormatError(f"{path}: larger than {limit >> 20} MiB unpacked{advice}")
     return data
 
 

@@ -21,8 +21,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from engine.errors import ProgramFormatError, UsageError
-from engine.files import json_of, read_bytes
+from engine.files import MAX_BYTES, read_bytes
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.prices import PROFILE, Price, with_prices
@@ -115,7 +117,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def read_profile(path: Path) -> Profile:
     """The profile in a (gzipped) trace or CSV. Raises ProgramFormatError."""
-    data = read_bytes(path)
+    data = read_bytes(path, MAX_BYTES, "; trace fewer steps, or export HLO Op Stats")
     if data.lstrip()[:1] in (b"{", b"["):
         return Profile(path.name, _of_trace(data, str(path)))
     return Profile(path.name, _of_table(data, str(path)))
@@ -240,13 +242,39 @@ def _means(seconds: _Times) -> dict[str, Mapping[str, float]]:
     }
 
 
+class _Arguments(msgspec.Struct, frozen=True):
+    """What we read of the arguments of an event: metadata have a name, executions a duration."""
+
+    name: Any = None
+    device_duration_ps: Any = None
+
+
+class _Event(msgspec.Struct, frozen=True):
+    """What we read of an event of a trace, in microseconds; the rest of it is not kept."""
+
+    ph: Any = None
+    pid: Any = None
+    tid: Any = None
+    name: Any = None
+    ts: Any = None
+    dur: Any = None
+    args: _Arguments | None = None
+
+
+_Events = list[_Event | list[Any] | str | float | bool | None]
+"""Those of a trace; what is no event is passed over."""
+
+
+class _Trace(msgspec.Struct, frozen=True):
+    traceEvents: _Events
+
+
 def _of_trace(data: bytes, where: str) -> dict[str, Mapping[str, float]]:
     try:
-        body = json_of(data)
-        events = body["traceEvents"] if isinstance(body, dict) else body
-        events = [event for event in events if isinstance(event, dict)]
-        found = _by_program(events)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        body = msgspec.json.decode(data, type=_Trace | _Events)
+        events = body.traceEvents if isinstance(body, _Trace) else body
+        found = _by_program([event for event in events if isinstance(event, _Event)])
+    except (msgspec.DecodeError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ProgramFormatError(f"{where}: not a trace of XProf ({error!r:.100})") from error
     if not found:
         raise ProgramFormatError(
@@ -255,24 +283,24 @@ def _of_trace(data: bytes, where: str) -> dict[str, Mapping[str, float]]:
     return found
 
 
-def _by_program(events: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, float]]:
+def _by_program(events: Sequence[_Event]) -> dict[str, Mapping[str, float]]:
     """The mean times of the instructions of each program in a trace."""
     devices = {
-        event["pid"]
+        event.pid
         for event in events
-        if event.get("name") == "process_name" and event["args"]["name"].startswith(_DEVICE)
+        if event.name == "process_name" and _named(event).startswith(_DEVICE)
     }
     threads = {
-        (event["pid"], event["tid"]): event["args"]["name"]
+        (event.pid, event.tid): _named(event)
         for event in events
-        if event.get("name") == "thread_name" and event["pid"] in devices
+        if event.name == "thread_name" and event.pid in devices
     }
 
     def on(thread: str) -> Iterator[tuple[Any, float, float, str]]:
         """Device, start and duration in microseconds, and name of each event of a thread."""
         for event in events:
-            if event.get("ph") == "X" and threads.get((event["pid"], event["tid"])) == thread:
-                yield event["pid"], float(event["ts"]), _microseconds(event), str(event["name"])
+            if event.ph == "X" and threads.get((event.pid, event.tid)) == thread:
+                yield event.pid, float(event.ts), _microseconds(event), str(event.name)
 
     spans: defaultdict[Any, list[tuple[float, float, str]]] = defaultdict(list)
     for device, start, duration, name in on(_MODULES):
@@ -287,10 +315,18 @@ def _by_program(events: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, f
     return _means(seconds)
 
 
-def _microseconds(event: Mapping[str, Any]) -> float:
+def _named(event: _Event) -> str:
+    """The name that metadata give. Raises TypeError where they give none."""
+    name = None if event.args is None else event.args.name
+    if not isinstance(name, str):
+        raise TypeError(f"an event {event.name!r:.40} gives no name")
+    return name
+
+
+def _microseconds(event: _Event) -> float:
     """The duration on the device, which XProf states to the picosecond beside the shown one."""
-    stated = (event.get("args") or {}).get("device_duration_ps")
-    return float(event["dur"]) if stated is None else float(stated) * 1e-6
+    stated = None if event.args is None else event.args.device_duration_ps
+    return float(event.dur) if stated is None else float(stated) * 1e-6
 
 
 def _running(spans: Sequence[tuple[float, float, str]], start: float) -> str:

@@ -149,6 +149,41 @@ def test_a_trace_is_read_by_program_over_all_devices(tmp_path: Path) -> None:
     assert read_profile(path).programs == {"": {"sort.3": pytest.approx(mean)}}
 
 
+def test_a_trace_may_be_larger_than_other_json_but_not_without_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an hour it has a million events."""
+    events = [
+        named("process_name", 1, "/device:TPU:0"),
+        named("thread_name", 1, "XLA Ops", 2),
+        *(event(1, 2, "sort.3", float(n), 4.0, long_name="sort") for n in range(50)),
+    ]
+    path = written(tmp_path, json.dumps({"displayTimeUnit": "ns", "traceEvents": events}), "t.json")
+    size = path.stat().st_size
+    monkeypatch.setattr("engine.files.MAX_JSON", size // 2)
+    assert read_profile(path).programs == {"": {"sort.3": pytest.approx(4 * US)}}
+    monkeypatch.setattr("engine.program.profile.MAX_BYTES", size - 1)
+    advice = r"t\.json: larger than 0 MiB; trace fewer steps, or export HLO Op Stats"
+    with pytest.raises(ProgramFormatError, match=advice):
+        read_profile(path)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"ph": "X", "pid": [1], "tid": 2, "name": "sort.3", "ts": 1, "dur": 1},
+        {"ph": "X", "pid": 1, "tid": 2, "name": "sort.3", "ts": "soon", "dur": 1},
+        {"ph": "X", "pid": 1, "tid": 2, "name": "sort.3", "ts": 1},
+        {"ph": "X", "pid": 1, "tid": 2, "name": "sort.3", "ts": 1, "dur": 1, "args": "none"},
+        {"ph": "M", "pid": 1, "tid": 2, "name": "process_name", "args": {"name": 7}},
+    ],
+)
+def test_a_trace_with_impossible_events_is_refused(tmp_path: Path, odd: dict[str, Any]) -> None:
+    events = [named("process_name", 1, "/device:TPU:0"), named("thread_name", 1, "XLA Ops", 2), odd]
+    with pytest.raises(ProgramFormatError, match=r"t\.json: not a trace of XProf"):
+        read_profile(written(tmp_path, json.dumps(events), "t.json"))
+
+
 def of(times: Mapping[str, float]) -> Profile:
     return Profile("times.csv", {"": times})
 
