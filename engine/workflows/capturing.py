@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ twice as many where these do not confirm the costs, unless the user names a numb
 def capturing(
     solvers: str = SOLVERS,
     seconds: float = SECONDS,
-    raw: Path | None = None,
+    raw: str | PathLike[str] | None = None,
     compiles: int | None = None,
     is_offline: bool = False,
     note: Callable[[str], None] = lambda _: None,
@@ -51,10 +52,10 @@ def capturing(
     """
     from engine.compiler.capture.capture import Capturing
 
-    raw = compiles_folder() if raw is None else raw
     most = COMPILES if compiles is None else at_least_one(compiles)
     solving = planners(solvers, seconds)
-    return Capturing(solving, raw, most, is_offline, note, keep, may_double=compiles is None)
+    folder = compiles_folder() if raw is None else Path(raw)
+    return Capturing(solving, folder, most, is_offline, note, keep, may_double=compiles is None)
 
 
 def at_least_one(compiles: int) -> int:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import cycle
+from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from engine.compiler.capture.capture import capture
+from engine.compiler.capture.capture import ANSWERS, capture
 from engine.compiler.capture.study import BOTH
 from engine.compiler.costs.observations import observations_of
 from engine.compiler.reading.observation import Observation
@@ -133,7 +134,7 @@ def tune_program(
     compiles: int = 12,
     seconds: float = 3600.0,
     seed: int = 0,
-    folder: Path | None = None,
+    folder: str | PathLike[str] | None = None,
     note: Callable[[str], None] = lambda _: None,
     plans: Sequence[Plan] = (),
     has_baseline: bool = True,
@@ -161,8 +162,8 @@ def tune_program(
     plan_fn = planner(solver) if isinstance(solver, str) else solver
     for plan in plans:
         exports(program, plan)
-    folder = answers_folder() if folder is None else folder
-    answers = stored_answers(program, folder, options_in(compiler_options), init_args(), note)
+    kept_in = answers_folder() if folder is None else Path(folder)
+    answers = stored_answers(program, kept_in, options_in(compiler_options), init_args(), note)
     session = compile_session(program, answers)
     begun = time.monotonic()
     own_s = seconds * (OWN_SHARE if has_baseline else 1.0)
@@ -170,7 +171,7 @@ def tune_program(
     then = "; then as long for a baseline of random options and rules" if has_baseline else ""
     note(f"{own_s:.0f} of {seconds:.0f} s to search, the default's compile included{then}")
     own = _Variant(session, None, total(session.full({})), _earlier(program, answers.target))
-    search = _Search(program, own, seed, plan_fn, note, folder, keep)
+    search = _Search(program, own, seed, plan_fn, note, kept_in, keep)
     search.take_captured()
     if has_program_options and is_measured(program):
         note("its prices are measured: options that make another program are left out")
@@ -533,14 +534,16 @@ def tune(
     name: str | None = None,
     topology: str = "",
     compiler_options: Given = MappingProxyType({}),
+    folder: str | PathLike[str] | None = None,
     note: Callable[[str], None] = lambda _: None,
     **options: Any,
 ) -> Tuned:
     """Capture a jitted function for arguments of these shapes, and tune it; hours.
 
     `args`: arrays, or `jax.ShapeDtypeStruct` in their place. `topology`, `compiler_options`: as in
-    `engine.compiler.toolchain.target.Target`. `note` gets a line of text about every compile.
-    `options` are more of those of `tune_program`. Then, on a TPU,
+    `engine.compiler.toolchain.target.Target`. `folder`: for compile results, those of the capture
+    too; by default the user's cache. `note` gets a line of text about every compile. `options` are
+    more of those of `tune_program`. Then, on a TPU,
     `jitted.lower(*args).compile(compiler_options=OPTIONS)` with `OPTIONS =
     dict(tuned.flags.compiler_options)`; they are empty where the default is best. Raises
     UnknownNameError for an unknown solver, ConfigError and UsageError for other options and for
@@ -553,7 +556,7 @@ def tune(
         raise UsageError(f"tune: {error}") from error
     given.apply_defaults()
     _refuse_bad_limits(*(given.arguments[name] for name in ("compiles", "seconds", "seed")))
-    how = capturing(note=note)
+    how = capturing(raw=folder, note=note)
     target = Target(hardware, topology, options_in(compiler_options), init_args())
     program = capture(jitted, *args, target=target, how=how, name=name)
-    return tune_program(program, solver, note=note, **options)
+    return tune_program(program, solver, folder=how.raw / ANSWERS, note=note, **options)

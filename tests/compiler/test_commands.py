@@ -12,6 +12,7 @@ import pytest
 
 import mallocmuzero
 from engine.cli import main, parser
+from engine.compiler.capture.capture import ANSWERS, Capturing
 from engine.compiler.steering.export import SORT_ORDER, Aim, sort_rules
 from engine.compiler.steering.flags_file import Flags, load_flags, save_flags
 from engine.compiler.steering.verify import AimResult, Request, Verdict
@@ -26,6 +27,7 @@ from engine.program.counts import Counts
 from engine.program.model import Program
 from engine.program.prices import Price, priced_s, with_prices
 from engine.solvers import Budget, solve
+from engine.workflows.capturing import capturing
 from engine.workflows.tuning import Tuned, tune_program
 from tests.compiler.tiny_compiler import TinyCompiler
 
@@ -520,3 +522,30 @@ def test_tune_refuses_its_options_before_it_captures(
     monkeypatch.setattr("engine.workflows.tuning.capture", lambda *_, **__: pytest.fail("too late"))
     with pytest.raises(EngineError, match=said):
         mallocmuzero.tune(jax.jit(lambda x: x), 1.0, hardware="tpu-v5e", **options)
+
+
+def test_a_folder_holds_for_the_capture_within_tune_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the capture's compiles are, so that none is made twice; without any cache, too."""
+    folders: list[Path] = []
+
+    def capture(*_: object, how: Capturing, **__: object) -> Program:
+        folders.append(how.raw / ANSWERS)
+        return library.load_sample("gptdecode-v5e-b8")
+
+    def stored_answers(program: Program, folder: Path, *_: object) -> Answers:
+        folders.append(folder)
+        raise CompilerError("enough")
+
+    monkeypatch.setenv("MALLOCMUZERO_CACHE", "")
+    monkeypatch.setattr("engine.workflows.tuning.capture", capture)
+    monkeypatch.setattr("engine.workflows.tuning.stored_answers", stored_answers)
+    for folder in (tmp_path / "kept", str(tmp_path / "kept")):
+        with pytest.raises(CompilerError, match="enough"):
+            mallocmuzero.tune(jax.jit(lambda x: x), 1.0, hardware="tpu-v5e", folder=folder)
+        with pytest.raises(CompilerError, match="enough"):
+            tune_program(library.load_sample("gptdecode-v5e-b8"), folder=folder)
+    answers = tmp_path / "kept" / ANSWERS
+    assert folders == [answers, answers, tmp_path / "kept"] * 2
+    assert capturing(raw=str(tmp_path)).raw == tmp_path
