@@ -331,6 +331,19 @@ def refuse_unwritable_folder(folder: Path) -> None:
         raise UsageError(f"{folder}: {problem}; name another folder") from error
 
 
+def can_only_be_read(folder: Path) -> bool:
+    """Whether a folder is there whose files may be read, and none may be written.
+
+    What holds only copies of results, such as a cache that others share, is of use all the same.
+    """
+    return (
+        folder.is_dir()
+        and os.access(folder, os.R_OK)
+        and os.access(folder, os.X_OK)
+        and not os.access(folder, os.W_OK)
+    )
+
+
 def _stat(path: Path) -> os.stat_result | None:
     """About the file, or what a link leads to; None if there is none yet."""
     try:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from engine.cli.output import note
 from engine.errors import PlanError, UsageError
-from engine.files import refuse_unwritable, refuse_unwritable_folder
+from engine.files import can_only_be_read, refuse_unwritable, refuse_unwritable_folder
 from engine.folders import cache_folder
 from engine.plan.check import check
 from engine.plan.io import load_plan
@@ -24,7 +25,7 @@ RESUMES = "resumes"
 """The setting of a command that caches compile results: started again it goes on from there."""
 
 _OUTPUTS = "outputs"
-"""The setting of a command that lists what it writes: a name, `is_folder`, and the option."""
+"""The setting of a command that lists what it writes: a name, its check, and the option."""
 
 
 def add_command(commands: Any, name: str, run: Run, about: str) -> argparse.ArgumentParser:
@@ -142,31 +143,46 @@ def add_raw(parser: argparse.ArgumentParser) -> None:
     default = cache_folder(COMPILES_CACHE)
     about = "where compile results are kept, so that nothing is compiled twice"
     parser.set_defaults(**{RESUMES: True})
-    add_output(parser, "--raw", is_folder=True, default=default, metavar="FOLDER", help=about)
+    add_output(parser, "--raw", is_cache=True, default=default, metavar="FOLDER", help=about)
 
 
 def add_output(
-    parser: argparse._ActionsContainer, *flags: str, is_folder: bool = False, **settings: Any
+    parser: argparse._ActionsContainer,
+    *flags: str,
+    is_folder: bool = False,
+    is_cache: bool = False,
+    **settings: Any,
 ) -> None:
-    """An option that names a file, or a folder, to be written.
+    """An option that names a file, a folder, or a cache to be written.
 
     It is checked before the command runs, so that no work is lost (`refuse_bad_outputs`).
     """
     action = parser.add_argument(*flags, type=Path, **settings)
+    refuse = refuse_unwritable_folder if is_folder else refuse_unwritable
     outputs = parser.get_default(_OUTPUTS) or ()
-    parser.set_defaults(**{_OUTPUTS: (*outputs, (action.dest, is_folder, flags[-1]))})
+    output = (action.dest, refuse_bad_cache if is_cache else refuse, flags[-1])
+    parser.set_defaults(**{_OUTPUTS: (*outputs, output)})
 
 
 def refuse_bad_outputs(options: argparse.Namespace) -> None:
     """Raises UsageError if an output of the command could not be written, or two are one file."""
     files: dict[Path, str] = {}
-    for name, is_folder, flag in getattr(options, _OUTPUTS, ()):
+    for name, refuse, flag in getattr(options, _OUTPUTS, ()):
         path = getattr(options, name)
         if path is not None:
-            (refuse_unwritable_folder if is_folder else refuse_unwritable)(path)
-            other = flag if is_folder else files.setdefault(path.resolve(), flag)
+            refuse(path)
+            is_file = refuse is refuse_unwritable
+            other = files.setdefault(path.resolve(), flag) if is_file else flag
             if other != flag:
                 raise UsageError(f"{path}: named by {other} and by {flag}; name another for one")
+
+
+def refuse_bad_cache(folder: Path) -> None:
+    """As `refuse_unwritable_folder`; but a folder that can only be read is noted alone."""
+    if can_only_be_read(folder):
+        note(f"{folder}: can only be read; what is compiled now is not kept")
+    else:
+        refuse_unwritable_folder(folder)
 
 
 def refuse_given(command: str, why: str, **given: object) -> None:

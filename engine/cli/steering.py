@@ -13,6 +13,7 @@ from engine.cli.arguments import (
     add_compiler_options,
     add_output,
     add_program,
+    refuse_bad_cache,
     refuse_given,
 )
 from engine.cli.output import EXIT_VIOLATION, note, show, warn_of_unestimated
@@ -23,7 +24,6 @@ from engine.files import (
     is_file,
     read_bytes,
     read_json,
-    refuse_unwritable_folder,
 )
 from engine.hardware.unestimated_share import unestimated_share
 from engine.plan.io import load_plan, plan_from_json
@@ -104,7 +104,7 @@ def add_parser(commands: Any) -> None:
 
 def _add_answers(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(**{RESUMES: True})
-    add_output(parser, "--answers", is_folder=True, metavar="FOLDER", help=ANSWERS_HELP)
+    add_output(parser, "--answers", is_cache=True, metavar="FOLDER", help=ANSWERS_HELP)
     add_compiler_options(parser)
 
 
@@ -113,7 +113,7 @@ def _answers_folder(options: argparse.Namespace) -> Path:
     if options.answers is not None:
         return Path(options.answers)
     folder = answers_folder()
-    refuse_unwritable_folder(folder)
+    refuse_bad_cache(folder)
     return folder
 
 

@@ -380,7 +380,7 @@ class _Search:
         answers = variant.session.answers
         identity = f"{content_hash(variant.session.program)}{answers.target}"
         digest = hashlib.sha256(answers.stablehlo + identity.encode()).hexdigest()[:16]
-        return TuneLog(self.folder / f"tuning-{digest}.json")
+        return TuneLog(self.folder / f"tuning-{digest}.json", self.note)
 
     def _cut(self, what: str, done: int, compiles: int) -> None:
         """Note what time ran out for."""

@@ -124,6 +124,17 @@ def test_a_program_can_be_worked_with_after_two_compiles(
     assert written[-1].accesses == program.accesses
 
 
+def test_observations_that_cannot_be_written_end_no_capture(
+    tmp_path: Path, compiler: Interrupted
+) -> None:
+    source, told = replace(SOURCE, name="net"), list[str]()
+    (tmp_path / "net").touch()
+    few = replace(how(tmp_path), compiles=2, may_double=False, note=told.append)
+    _, found = capture_source(source, few)
+    assert len(found.compiles) == 2
+    assert any(line.startswith("net: not kept for the next time: ") for line in told)
+
+
 @pytest.mark.nightly
 def test_how_many_compiles_there_may_be_is_said_also_where_the_first_did_not_do(
     tmp_path: Path, compiler: Interrupted, monkeypatch: pytest.MonkeyPatch

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -549,3 +551,30 @@ def test_a_folder_holds_for_the_capture_within_tune_too(
     answers = tmp_path / "kept" / ANSWERS
     assert folders == [answers, answers, tmp_path / "kept"] * 2
     assert capturing(raw=str(tmp_path)).raw == tmp_path
+
+
+def test_a_cache_that_may_only_be_read_is_used_all_the_same(
+    run: Run,
+    tmp_path: Path,
+    early_stops: list[dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One that others share may hold all that is asked for."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    shared = tmp_path / "compiles" / "answers"
+    shared.mkdir(parents=True)
+    may = os.access
+    monkeypatch.setenv("MALLOCMUZERO_CACHE", str(tmp_path))
+    monkeypatch.setattr("engine.files._part_of", refuse)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and may(path, mode))
+    command = ("verify", "gptdecode-v5e-b8")
+    for more in (), ("--answers", shared):
+        code, _, err = run(*command, *more)
+        told, error = err.splitlines()
+        assert (code, error) == (2, "error: enough")
+        assert told == f"{shared}: can only be read; what is compiled now is not kept"
+    assert len(early_stops) == 2
+    refused(run(*command, "--answers", tmp_path / "new"), "no file can be written", "another")

@@ -672,6 +672,17 @@ def test_runs_of_one_program_at_a_time_keep_each_others_candidates(tmp_path: Pat
     assert len(kept) == 20
 
 
+def test_a_log_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:
+    """As where the folder of answers may only be read."""
+    (tmp_path / "file").touch()
+    told: list[str] = []
+    log = TuneLog(tmp_path / "file" / "log.json", told.append)
+    for number in range(3):
+        log.add(random_rules(0, number))
+    assert len(log.candidates) == 3
+    assert len(told) == 1 and told[0].startswith("not kept for the next time: ")
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Time that passes only as the fake compiler says."""

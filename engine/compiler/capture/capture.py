@@ -145,7 +145,11 @@ def captured_by(
 
     def keep(now: Observations) -> None:
         if path is not None:
-            keep_observations(now, path, imported.program)
+            try:
+                keep_observations(now, path, imported.program)
+            except (OSError, ProgramFormatError) as error:
+                # The program itself is worth more than a way to go on.
+                how.note(f"{source.name}: not kept for the next time: {error}")
         if how.keep is None:
             return
         program = _assembled(source, imported, now, answers)

@@ -39,11 +39,12 @@ class TuneLog:
     """Candidates in the order in which they came up. Raises ProgramFormatError for another file.
 
     `path`: None keeps them in memory only. Runs of one program at a time share the file; each knows
-    those that were there when it began, and its own.
+    those that were there when it began, and its own. Where the file cannot be written, `note` gets
+    a line, and they are kept in memory from then on.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
+    def __init__(self, path: Path | None, note: Callable[[str], None] = lambda _: None) -> None:
+        self._path, self._note = path, note
         self.candidates: list[Steering] = []
         if path is not None and path.exists():
             self.candidates = _read(path)
@@ -53,12 +54,22 @@ class TuneLog:
         if candidate in self.candidates:
             return
         self.candidates.append(candidate)
-        if self._path is not None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with locked(self._path.parent):
-                others = _read(self._path) if self._path.exists() else []
-                kept = [*others, *(own for own in self.candidates if own not in others)]
-                write_bytes(self._path, json.dumps(_body(kept)).encode())
+        try:
+            self._write()
+        except (OSError, ProgramFormatError) as error:
+            self._path = None
+            self._note(f"not kept for the next time: {error}")
+
+    def _write(self) -> None:
+        """Add to the file what it has not. Raises OSError, ProgramFormatError."""
+        path = self._path
+        if path is None:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with locked(path.parent):
+            others = _read(path) if path.exists() else []
+            kept = [*others, *(own for own in self.candidates if own not in others)]
+            write_bytes(path, json.dumps(_body(kept)).encode())
 
 
 def _body(candidates: Sequence[Steering]) -> dict[str, object]:
