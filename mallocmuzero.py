@@ -162,18 +162,20 @@ def import_hlo(
     slow: str | PathLike[str],
     fast: str | PathLike[str] | None = None,
     buffers: str | PathLike[str] | None = None,
-    hardware: str = "tpu-v5e",
+    *,
+    hardware: str,
     counts: Counts | None = None,
 ) -> Program:
     """The program in a dump of XLA: scheduled HLO, as text or as a message, gzipped or not.
 
     `slow`: compiled with everything in slow memory. `fast`: the default compile of the same module,
     whose placements fit the savings. `buffers`: its buffer assignment, which holds the offsets of
-    XLA's own plan. `counts`: how often loops run and branches are taken that the dump does not tell
+    XLA's own plan. `hardware`: the chip that the dumps are of, which they do not name, such as
+    `tpu-v5e`. `counts`: how often loops run and branches are taken that the dump does not tell
     of. Raises ProgramFormatError for a file that is none of these, UnknownNameError for an unknown
     `hardware`, UsageError for counts of what the program has not.
 
-    >>> import_hlo("README.md")
+    >>> import_hlo("README.md", hardware="tpu-v5e")
     Traceback (most recent call last):
     engine.errors.ProgramFormatError: README.md: not HLO (no line begins with 'HloModule')
     """

@@ -156,13 +156,15 @@ def _refuse_halves(body: Any) -> None:
 def json_text(body: Any, where: str, **layout: Any) -> str:
     """Data as JSON that every reader takes; `layout`: options of `json.dumps`.
 
-    Raises ProgramFormatError, which names `where`, for what JSON has not, such as NaN, and for more
-    than `MAX_JSON` bytes, which no command would read again.
+    Raises ProgramFormatError, which names `where`, for what JSON has not, such as NaN, and for what
+    no command would read again: half a surrogate pair, and more than `MAX_JSON` bytes.
     """
     try:
         text = json.dumps(body, allow_nan=False, **layout)
         if len(text) > MAX_JSON:
             raise ValueError(_TOO_LARGE.format(MAX_JSON >> 20))
+        if _MAY_BE_HALF.search(text):
+            _refuse_halves(body)
     except (ValueError, TypeError) as error:
         raise ProgramFormatError(f"{where}: cannot be written as JSON ({error!s:.100})") from error
     return text
@@ -250,7 +252,8 @@ State = tuple[tuple[str, int, int], ...]
 def spelt_out(text: str) -> str:
     """A line with its control characters spelt out: a name in a file may hold any.
 
-    As they are, they could clear the terminal, or show another text than the one that is there.
+    As they are, they could clear the terminal, or show another text than the one that is there. The
+    name of a file may hold bytes that are no text, which no JSON can.
     """
     if text.isprintable():
         return text

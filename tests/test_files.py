@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import pwd
 import re
@@ -314,6 +315,8 @@ def test_half_a_character_is_refused_which_no_page_could_show(tmp_path: Path, da
     with pytest.raises(ProgramFormatError, match=r"notes.json: not JSON \(") as caught:
         read_json(path)
     str(caught.value).encode()
+    with pytest.raises(ProgramFormatError, match=r"notes: cannot be written .*half a character"):
+        json_text(json.loads(data.decode("utf-8", "surrogatepass")), "notes")
     with pytest.raises(ValueError, match="is half a character"):
         json_of(data.decode(errors="surrogatepass"))
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import ProgramFormatError
-from engine.files import foreign, read_bytes
+from engine.files import foreign, read_bytes, spelt_out
 from engine.program.model import Access, Hardware, Instruction, Program, Value
 from engine.program.validate import validate
 
@@ -57,7 +57,7 @@ def import_minimalloc(path: Path, capacity: int) -> Program:
     except UnicodeDecodeError as error:
         problem = f"but {kind}" if (kind := foreign(data)) else f"({error.reason})"
         raise ProgramFormatError(f"{path}: not a text file {problem}") from error
-    name = path.name.removesuffix(".gz").removesuffix(".csv")
+    name = spelt_out(path.name).removesuffix(".gz").removesuffix(".csv")
     return minimalloc_program(text, str(path), name, capacity)
 
 

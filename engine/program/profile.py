@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from engine.errors import ProgramFormatError, UsageError
-from engine.files import MAX_BYTES, read_bytes
+from engine.files import MAX_BYTES, read_bytes, spelt_out
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.prices import PROFILE, Price, with_prices
@@ -118,9 +118,9 @@ def _listed(names: Sequence[str]) -> str:
 def read_profile(path: Path) -> Profile:
     """The profile in a (gzipped) trace or CSV. Raises ProgramFormatError."""
     data = read_bytes(path, MAX_BYTES, "; trace fewer steps, or export HLO Op Stats")
-    if data.lstrip()[:1] in (b"{", b"["):
-        return Profile(path.name, _of_trace(data, str(path)))
-    return Profile(path.name, _of_table(data, str(path)))
+    is_trace = data.lstrip()[:1] in (b"{", b"[")
+    programs = (_of_trace if is_trace else _of_table)(data, str(path))
+    return Profile(spelt_out(path.name), programs)
 
 
 def profiled(program: Program, profile: Profile) -> Program:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import os
 import tracemalloc
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,7 +34,7 @@ from engine.errors import CompilerError, ProgramFormatError, UnknownNameError, U
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
 from engine.program.counts import Counts, given_counts
-from engine.program.io import content_hash
+from engine.program.io import content_hash, load, save
 from engine.program.model import Program
 from engine.program.provenance import fit_remark, is_trusted
 from engine.solvers import Budget, solve
@@ -358,6 +359,17 @@ def test_a_jitted_function_is_captured_as_its_export(tmp_path: Path, compiler: I
     module = exported_module(stored)
     assert (module.name, module.platforms) == ("jit_doubled", ("tpu",))
     assert program.name == "doubled"
+
+
+def test_a_program_can_be_read_whatever_it_is_called(tmp_path: Path, compiler: Interrupted) -> None:
+    """As by a file whose name is no text."""
+    few, written = replace(how(tmp_path), compiles=1), list[Program]()
+    source = replace(SOURCE, name=os.fsdecode(b"net\xff"))
+    program = capture_stablehlo(source, replace(few, keep=written.append))
+    for one in (program, *written):
+        save(one, tmp_path / "p.json")
+        assert load(tmp_path / "p.json") == one
+        assert one.name == r"net\udcff"
 
 
 def test_unknown_hardware_is_said_before_anything_is_written(tmp_path: Path) -> None:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
+import shutil
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import pytest
 from jax import lax
 
+import mallocmuzero
 from engine.compiler.capture.importer import import_hlo, roofline
 from engine.errors import ProgramFormatError, UnknownNameError, UsageError
 from engine.hardware.presets import DEVICES, find_device
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
 from engine.plan.simulate import simulate
-from engine.program.io import from_json, to_json
+from engine.program.io import from_json, load, save, to_json
+from engine.program.minimalloc import import_minimalloc
 from engine.program.provenance import CYCLES, FITTED, ROOFLINE, import_remarks
 from tests.program.hlo.modules import FIXTURES, module
 
@@ -150,6 +155,25 @@ def test_a_pair_without_cycles_is_refused(cpu_dump: Path) -> None:
 def test_unknown_hardware_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="tpu-v5x"):
         import_hlo(tmp_path / "missing.hlo", None, "tpu-v5x")
+
+
+def test_which_chip_a_dump_is_of_must_be_said_as_it_does_not_name_it() -> None:
+    given: dict[str, Any] = {}
+    with pytest.raises(TypeError, match="hardware"):
+        mallocmuzero.import_hlo(SLOW, FAST, **given)
+    named = mallocmuzero.import_hlo(SLOW, FAST, hardware="tpu-v5e")
+    assert named == import_hlo(SLOW, FAST, "tpu-v5e")
+
+
+def test_a_program_can_be_read_whatever_its_files_are_called(tmp_path: Path) -> None:
+    """Names of files are bytes, which need be no text."""
+    slow, fast, csv = (tmp_path / os.fsdecode(name) for name in (b"a\xff.h", b"b\xff.h", b"c\xff"))
+    shutil.copy(SLOW, slow)
+    shutil.copy(FAST, fast)
+    csv.write_text("id,lower,upper,size\nx,0,3,4\n")
+    for program in (import_hlo(slow, fast, "tpu-v5e"), import_minimalloc(csv, 2**20)):
+        save(program, tmp_path / "p.json")
+        assert load(tmp_path / "p.json") == program
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from engine.errors import ProgramFormatError, UsageError
-from engine.program.io import content_hash
+from engine.program.io import content_hash, load, save
 from engine.program.library import load_sample
 from engine.program.model import Program
 from engine.program.prices import (
@@ -201,6 +202,15 @@ def test_measured_times_take_the_place_of_the_models(program: Program) -> None:
     again = profiled(made, Profile("b.csv", {"": {name: 9 * US}}))
     assert priced_s(again) == pytest.approx(9 * US)
     assert profile_name(again) == "b.csv"
+
+
+def test_a_program_can_be_read_whatever_its_profile_is_called(
+    program: Program, tmp_path: Path
+) -> None:
+    text = f"instruction,time_us\n{program.instructions[0].name},7\n"
+    found = read_profile(written(tmp_path, text, os.fsdecode(b"t\xff.csv")))
+    save(profiled(program, found), tmp_path / "p.json")
+    assert profile_name(load(tmp_path / "p.json")) == r"t\udcff.csv"
 
 
 def test_a_program_without_prices_gets_them_too(program: Program) -> None:

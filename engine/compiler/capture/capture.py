@@ -45,7 +45,7 @@ from engine.compiler.toolchain.results import DEFAULT_OPTIONS, SLOW_OPTIONS, Ans
 from engine.compiler.toolchain.stablehlo import exported
 from engine.compiler.toolchain.target import Target, chips_of, target_facts
 from engine.errors import FAILURES, NotCompilableError, ProgramFormatError
-from engine.files import EXPORTED, foreign
+from engine.files import EXPORTED, foreign, spelt_out
 from engine.hardware.pricing import pricing
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
@@ -181,6 +181,7 @@ def capture_stablehlo(source: Source, how: Capturing) -> Program:
     Its folder in `how.raw` is named by its content. Raises as `capture_source` does, and
     NotCompilableError for a file of another kind.
     """
+    source = replace(source, name=spelt_out(source.name))
     hardware = source.target.hardware
     kind = foreign(source.stablehlo)
     if kind and kind != EXPORTED:

@@ -25,7 +25,7 @@ from engine.compiler.toolchain.target import (
     whole_kib,
 )
 from engine.errors import ProgramFormatError, UsageError
-from engine.files import read_bytes
+from engine.files import read_bytes, spelt_out
 from engine.hardware.presets import DEVICES, Device, find_device
 from engine.hardware.pricing import pricing
 from engine.hardware.roofline import roofline_cost
@@ -187,10 +187,11 @@ def import_hlo(
     counts = counts or Counts()
     target = Target(hardware_name, topology, {**stated, **options}, counts=counts)
     device, module = _device(target), parse_hlo_file(slow)
+    names = [spelt_out(path.name) for path in (slow, fast) if path is not None]
     devices = devices_in(module)
     imported = build_program(
         module,
-        name=slow.name.split(".")[0],
+        name=names[0].split(".")[0],
         hardware=device.hardware,
         where=str(slow),
         reserved_bytes=device.scoped_bytes,
@@ -201,7 +202,11 @@ def import_hlo(
     refuse_unknown(imported.program, counts)
     imported = with_unwritable(imported.with_counts(counts))
     costs = CYCLES if imported.has_cycles else ROOFLINE
-    provenance: dict[str, object] = {"kind": "imported", "slow": slow.name, "costs": costs}
+    provenance: dict[str, object] = {
+        "kind": "imported",
+        "slow": spelt_out(slow.name),
+        "costs": costs,
+    }
     provenance |= target_facts(target, devices if hardware_name in GENERATIONS else 1)
     own, flow = observe(imported, imported.flow), None
     if fast is not None:
@@ -222,7 +227,11 @@ def import_hlo(
         program, fit = calibrate(imported, all_slow, [seen], [seen], guess=BYTES_SHARE)
         program = with_prices(program, imported.prices)
         if fast is not None:
-            provenance |= {"fast": fast.name, "costs": FITTED, "fit_error": fit.errors[0]}
+            provenance |= {
+                "fast": spelt_out(fast.name),
+                "costs": FITTED,
+                "fit_error": fit.errors[0],
+            }
         elif seen.is_fast.any():
             provenance["remarks"] = [_remark_on_one(seen)]
     if flow is not None and (fast is not None or buffers is not None):
