@@ -35,6 +35,9 @@ MAX_DIGITS = 40
 """Most digits of a whole number in a file."""
 
 _GZIP = b"\x1f\x8b"
+_ZEROS = re.compile(rb"\0*")
+_PIECE = 2**12
+"""Bytes that are unpacked at a time: what a member does not need of them is copied."""
 _PART = ".mallocmuzero-{}.part"
 _PROBE = b"\0" * 2**16
 """What is written to see whether a folder can take a file."""
@@ -71,17 +74,23 @@ def unpacked(data: bytes, limit: int) -> bytes:
 
     No more than a byte beyond `limit` is unpacked. Raises EOFError, zlib.error.
     """
-    whole = bytearray()
-    while data:
+    whole, view, at = bytearray(), memoryview(data), 0
+    while at < len(data):
+        if not data.startswith(_GZIP, at):
+            rest = len(data) - at
+            raise EOFError(f"{rest} bytes that are not gzip follow the compressed data")
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        whole += member.decompress(data, limit + 1 - len(whole))
-        if len(whole) > limit:
-            break
-        if not member.eof:
-            raise EOFError("the compressed data are truncated")
-        data = member.unused_data.lstrip(b"\0")
-        if data and not data.startswith(_GZIP):
-            raise EOFError(f"{len(data)} bytes that are not gzip follow the compressed data")
+        while not member.eof:
+            if at == len(data):
+                raise EOFError("the compressed data are truncated")
+            piece = view[at : at + _PIECE]
+            whole += member.decompress(piece, limit + 1 - len(whole))
+            if len(whole) > limit:
+                return bytes(whole)
+            at += len(piece) - len(member.unused_data)
+        padding = _ZEROS.match(data, at)
+        assert padding is not None
+        at = padding.end()
     return bytes(whole)
 
 

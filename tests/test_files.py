@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pwd
+import random
 import re
 import resource
 import signal
@@ -196,8 +197,9 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path)
 @pytest.mark.parametrize("padding", [b"", bytes(500)])
 def test_all_members_of_a_gzip_file_are_read(tmp_path: Path, padding: bytes) -> None:
     path = tmp_path / "two.gz"
-    path.write_bytes(gzip.compress(b"one ") + gzip.compress(b"two") + padding)
-    assert read_bytes(path) == b"one two"
+    long = random.Random(0).randbytes(10_000)
+    path.write_bytes(gzip.compress(b"one ") + gzip.compress(long) + gzip.compress(b"two") + padding)
+    assert read_bytes(path) == b"one " + long + b"two"
 
 
 @pytest.mark.parametrize(
