@@ -18,7 +18,7 @@ from engine.program.hlo.costs import Work, prior_savings
 from engine.program.hlo.demand import Demand, demand_of
 from engine.program.hlo.flow import IMPOSSIBLE, Flow
 from engine.program.hlo.module import cycles, granted_bytes, scratch_bytes, slow_by_colour
-from engine.program.hlo.record import COMPUTE, Event, Flight
+from engine.program.hlo.record import COMPUTE, OWN, Event, Flight
 from engine.program.hlo.shape import (
     DEFAULT_SPACE,
     FAST_SPACES,
@@ -142,6 +142,7 @@ class _Builder:
         regions, region_of = self._regions(kept)
         for number in kept:
             self._add(number, region_of)
+        self._add_what_is_kept()
         program = _with_clear_flights(
             Program(
                 name=name,
@@ -357,6 +358,16 @@ class _Builder:
             )
         )
         return self.value_of[flow_value]
+
+    def _add_what_is_kept(self) -> None:
+        """Values of inputs that nothing reads, but that are in the place of what is made.
+
+        A branch, or a loop that does not run, hands such an input on.
+        """
+        made = {self.flow.place_of[value] for value in self.value_of}
+        for number, value in enumerate(self.flow.values):
+            if value.event < 0 and value.kind == OWN and self.flow.place_of[number] in made:
+                self._value(number)
 
     def _with_groups(self) -> list[Value]:
         """Values of one place form one group."""

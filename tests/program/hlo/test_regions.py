@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import ProgramFormatError
+from engine.plan.check import check
+from engine.plan.model import Copy, Plan, Stay
 from engine.program.hlo import record
+from engine.program.io import content_hash
+from engine.program.model import Program
 from tests.program.hlo.modules import A_BYTES, module, names, program, reads, shared, value, writes
 
 INNER = [
@@ -135,6 +139,69 @@ def test_a_branch_that_hands_on_what_is_read_later_shares_nothing() -> None:
         )
     )
     assert shared(made) == set()
+
+
+def handed_on(entry: str, *computations: str) -> Program:
+    """The program of an entry with two arrays, of which the second is donated to the result."""
+    return program(module(entry, *computations, head=", input_output_alias={ {0}: (2, {}) }"))
+
+
+CHANGE_OR_KEEP = """  p = s32[] parameter(0)
+  a = A parameter(1)
+  given = A parameter(2)
+  c = A conditional(p, a, given), branch_computations={{{branches}}}
+  d = A tanh(c)
+  ROOT o = (A, A) tuple(c, d)"""
+
+CHANGE_OFTEN = """  n = s32[] parameter(0)
+  a = A parameter(1)
+  given = A parameter(2)
+  z = s32[] constant(0)
+  t = (s32[], s32[], A, A) tuple(z, n, a, given)
+  w = (s32[], s32[], A, A) while(t), condition=%condition, body=%body
+  c = A get-tuple-element(w), index=3
+  d = A tanh(c)
+  ROOT o = (A, A) tuple(c, d)"""
+
+CONDITION = """%condition
+  p = (s32[], s32[], A, A) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] get-tuple-element(p), index=1
+  ROOT k = pred[] compare(i, n), direction=LT"""
+
+BODY = """%body
+  q = (s32[], s32[], A, A) parameter(0)
+  i = s32[] get-tuple-element(q), index=0
+  n = s32[] get-tuple-element(q), index=1
+  x = A get-tuple-element(q), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  r = A negate(x)
+  ROOT t = (s32[], s32[], A, A) tuple(j, n, x, r)"""
+
+NEW = "%new\n  q = A parameter(0)\n  ROOT r = A negate(q)"
+KEEP = "%keep\n  ROOT q = A parameter(0)"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        handed_on(CHANGE_OR_KEEP.format(branches="%new, %keep"), NEW, KEEP),
+        handed_on(CHANGE_OR_KEEP.format(branches="%keep, %new"), NEW, KEEP),
+        handed_on(CHANGE_OFTEN, CONDITION, BODY),
+    ],
+    ids=["the second branch", "the first branch", "a loop that does not run"],
+)
+def test_an_input_that_is_only_handed_on_is_lost_by_no_plan(made: Program) -> None:
+    number = value(made, "r").group
+    group = made.groups[number]
+    assert {made.values[v].name for v in group.values} == {"given", "r"}
+    assert group.is_input
+    fast = tuple(made.values[a.value].group == number for a in made.accesses)
+    back = (Copy(number, False, 2, 2),)
+    plan = Plan(content_hash(made), "test", fast, (Stay(number, 0, 0, 2),), back)
+    found = check(made, plan)
+    assert found is not None and found.rule == "liveness"
 
 
 UPDATE = """%update
