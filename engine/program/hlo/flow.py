@@ -56,6 +56,7 @@ class Flow:
         self._forwards = {HANDED_ON} if keeps_copies else {HANDED_ON, COPIED}
         try:
             root = self._walk(module, record, Walker(record, order))
+            self._hand_on(record)
             self.place_of = self._share(record)
             self._settle(record)
         except IMPOSSIBLE as error:
@@ -90,6 +91,15 @@ class Flow:
         record.keep([v for v in flat(inputs) if v not in donated])
         record.keep(root)
         return root
+
+    def _hand_on(self, record: Record) -> None:
+        """Note what loops leave as it is, though they copy it anew in every iteration."""
+        left = record.rounds
+        while left:
+            same = {c for b, c, a in left if self._content(a) in (c, self._content(b))}
+            for carried in same:
+                self.values[carried].kind = HANDED_ON
+            left = [one for one in left if one[1] not in same] if same else []
 
     def _share(self, record: Record) -> list[int]:
         """Join the alias pairs that do not interfere; settle where carried values come from."""

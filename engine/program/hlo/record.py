@@ -110,8 +110,9 @@ class FlowRegion:
 class Record:
     """The growing lists; all numbers in them are indices into one another.
 
-    `aliases`: pairs of values that must share a place. `updates`: value -> (what it updates in
-    place, bytes written). `open_flights`: those of fused collectives whose done is yet to come.
+    `aliases`: pairs of values that must share a place. `rounds`: of what changes in loops, what
+    enters, what is carried and what goes round. `updates`: value -> (what it updates in place,
+    bytes written). `open_flights`: those of fused collectives whose done is yet to come.
     """
 
     def __init__(self, scope: Scope, where: str) -> None:
@@ -121,6 +122,7 @@ class Record:
         self.events: list[Event] = []
         self.regions: list[FlowRegion] = []
         self.aliases: list[tuple[int, int]] = []
+        self.rounds: list[tuple[int, int, int]] = []
         self.updates: dict[int, tuple[int, int]] = {}
         self.uses: list[Use] = []
         self.open_flights: list[Flight] = []

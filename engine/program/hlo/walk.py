@@ -159,6 +159,7 @@ class Walker:
         span = self.record.regions[region]
         self.record.use(before, boundary(span.start), span.parent)
         self.record.use(after, boundary(span.end), region)
+        self.record.rounds.append((before, carried, after))
         self.record.pair(before, carried)
         self.record.pair(carried, after)
         return after

@@ -228,6 +228,52 @@ def test_a_copy_of_an_input_that_a_loop_changes_leaves_the_input_alone() -> None
     assert [seen.values[v].label for _, v, _ in loop_reads] == ["s{0}"]
 
 
+FETCHED_AGAIN = [
+    f"""%c
+  p = (s32[], A, A, {F}) parameter(0)
+  ROOT k = pred[] constant(true)""",
+    f"""%b
+  q = (s32[], A, A, {F}) parameter(0)
+  j = s32[] get-tuple-element(q), index=0
+  x = A get-tuple-element(q), index=1
+  slow = A get-tuple-element(q), index=2
+  fast = {F} get-tuple-element(q), index=3
+  y = A add(x, fast)
+  back = (A, {F}, u32[]) copy-start(fast)
+  backed = A copy-done(back)
+  again = ({F}, f32[64,128]{{1,0}}, u32[]) copy-start({{source}})
+  u = A tanh(y)
+  next = {F} copy-done(again)
+  ROOT r = (s32[], A, A, {F}) tuple(j, u, slow, next)""",
+]
+
+
+@pytest.mark.parametrize("source", ["slow", "backed"])
+@pytest.mark.parametrize("last", ["tanh(z)", "add(z, f)"])
+def test_what_a_loop_fetches_again_for_its_next_iteration_is_one_value(
+    source: str, last: str
+) -> None:
+    made = program(
+        module(
+            f"""  a = A parameter(0)
+  w = A parameter(1)
+  zero = s32[] constant(0)
+  s = ({F}, f32[64,128]{{1,0}}, u32[]) copy-start(w)
+  b = A negate(a)
+  d = {F} copy-done(s)
+  t = (s32[], A, A, {F}) tuple(zero, b, w, d)
+  l = (s32[], A, A, {F}) while(t), condition=%c, body=%b
+  z = A get-tuple-element(l), index=1
+  f = {F} get-tuple-element(l), index=3
+  ROOT e = A {last}""",
+            FETCHED_AGAIN[0],
+            FETCHED_AGAIN[1].replace("{source}", source),
+        )
+    )
+    assert {v.name for v in made.values} == {"a", "w", "b", "y", "u", "e"}
+    assert reads(made, "y") == {"b": 5 * A_BYTES, "w": 5 * A_BYTES}
+
+
 def in_flight(made: Program) -> dict[str, tuple[str, ...]]:
     """Per access in flight, as `R value` or `W value`: the instructions after its own, to its end.
 
