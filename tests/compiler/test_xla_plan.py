@@ -195,6 +195,24 @@ def test_a_compile_reads_its_own_placement() -> None:
     assert content_hash(replace(own, name="x")) != content_hash(program)
 
 
+def test_the_default_compile_alone_has_the_copy_that_enters_a_loop() -> None:
+    """There it is in flight; the program, and the plan that is read of it, are the same."""
+    text = (FIXTURES / "scan_on.hlo").read_text()
+    own = build_program(decoded(text), "scan", HARDWARE, "scan", reserved_bytes=HEAP)
+    program = slow("scan").program
+    assert [(a.time, program.values[a.value].group, a.is_write) for a in program.accesses] == [
+        (a.time, own.program.values[a.value].group, a.is_write) for a in own.program.accesses
+    ]
+    plan = read_plan(own, default("scan"), dump("scan"), HEAP)
+    assert check(own.program, plan) is None
+    of_pair = plan_of("scan")
+    assert (plan.is_fast, plan.stays, plan.copies) == (
+        of_pair.is_fast,
+        of_pair.stays,
+        of_pair.copies,
+    )
+
+
 def test_an_instruction_may_have_another_name_in_the_default_compile() -> None:
     name = "convolution_tanh_fusion.2"
     assert name in named(plan_of("big"), slow("big"))[0]

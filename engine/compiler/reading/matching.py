@@ -111,9 +111,13 @@ class Matching:
 
     def _copies_of_the_program(self) -> dict[int, int]:
         """Copy-start, or join of slices -> slot of the program's copy whose work it does."""
-        program = self.imported.program
+        program, real = self.imported.program, self.imported.flow.real
         missing = set(range(program.num_slots)) - set(self.slot_of.values())
-        missing = {s for s in missing if program.instructions[s].opcode == "copy"}
+        missing = {
+            slot
+            for slot in missing
+            if program.instructions[slot].opcode == "copy" or self.imported.events[slot] in real
+        }
         groups: dict[int, list[int]] = defaultdict(list)
         for access in program.accesses:
             if access.time in missing:

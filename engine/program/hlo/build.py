@@ -232,7 +232,7 @@ class _Builder:
         event = self.flow.events[number]
         if self.pricing is None or self.cycles[number] is not None:
             return
-        if is_between_memories(self.flow, event):
+        if number in self.flow.real or is_between_memories(self.flow, event):
             return
         moved = self._moved(event, accesses)
         if not any(moved.values()):

@@ -13,7 +13,7 @@ from typing import Any
 from engine.errors import ProgramFormatError
 from engine.program.hlo.alias import LiveRegion, Places, Use, boundary, live_spans
 from engine.program.hlo.module import Scope
-from engine.program.hlo.record import CARRIED, COPIED, HANDED_ON, OWN, Record
+from engine.program.hlo.record import CARRIED, COMPUTE, COPIED, HANDED_ON, OWN, Record
 from engine.program.hlo.tree import Tree, at, flat
 from engine.program.hlo.walk import Walker
 
@@ -38,7 +38,8 @@ class Flow:
     `values`, `events`, `regions` and `aliases` refer to one another by index
     (`engine.program.hlo.record`). `place_of`: a number per value, equal for values that share one
     place. `updates`: bytes written, per value that is an update in place. `refused`: what it would
-    have updated, per value that cannot, since the old content is needed. `outputs`: the live-outs.
+    have updated, per value that cannot, since the old content is needed. `real`: events that are
+    copies in flight, and work all the same. `outputs`: the live-outs.
     """
 
     def __init__(self, module: Any, where: str, keeps_copies: bool = True) -> None:
@@ -53,6 +54,7 @@ class Flow:
         record = Record(self.scope, where)
         self.values, self.events, self.regions = record.values, record.events, record.regions
         self.aliases = record.aliases
+        self.real: set[int] = set()
         self._forwards = {HANDED_ON} if keeps_copies else {HANDED_ON, COPIED}
         try:
             root = self._walk(module, record, Walker(record, order))
@@ -102,23 +104,45 @@ class Flow:
             left = [one for one in left if one[1] not in same] if same else []
 
     def _share(self, record: Record) -> list[int]:
-        """Join the alias pairs that do not interfere; settle where carried values come from."""
+        """Join the alias pairs that do not interfere; settle where carried values come from.
+
+        A copy that enters a loop, or leaves a branch, for another place than its origin's is real.
+        """
         births = [(v.point, v.region) for v in self.values]
-        uses = [Use(self._content(u.value), u.point, u.region) for u in record.uses]
         regions = [
             LiveRegion(boundary(r.start), boundary(r.end), r.parent, r.conditional)
             for r in self.regions
         ]
-        places = Places(live_spans(births, uses, regions))
-        sources: dict[int, int] = {}
-        for a, b in self.aliases:
-            if places.join(self._content(a), self._content(b)) and a < b:
-                sources.setdefault(b, a)
+        while True:
+            uses = [Use(self._content(u.value), u.point, u.region) for u in record.uses]
+            places = Places(live_spans(births, uses, regions))
+            sources: dict[int, int] = {}
+            refused: list[int] = []
+            for a, b in self.aliases:
+                if not places.join(self._content(a), self._content(b)):
+                    refused += [a, b] if any(self.values[v].is_merged for v in (a, b)) else []
+                elif a < b:
+                    sources.setdefault(b, a)
+            if not self._keep_real(refused):
+                break
         for number, value in enumerate(self.values):
             if value.kind == CARRIED:
                 value.origin = sources.get(number, number)
                 value.kind = CARRIED if number in sources else OWN
         return [places.leader(self._content(v)) for v in range(len(self.values))]
+
+    def _keep_real(self, values: list[int]) -> bool:
+        """Keep as work the copies whose content these values hold; whether there are any."""
+        before = len(self.real)
+        for value in values:
+            while self.values[value].kind == HANDED_ON:
+                value = self.values[value].origin
+            known = self.values[value]
+            if known.kind in self._forwards:
+                known.origin, known.kind = value, OWN
+                self.events[known.event].kind = COMPUTE
+                self.real.add(known.event)
+        return len(self.real) > before
 
     def _settle(self, record: Record) -> None:
         """Read carried values as what enters the loop, and drop updates that are not in place."""

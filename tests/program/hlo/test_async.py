@@ -17,6 +17,7 @@ from tests.program.hlo.modules import (
     names,
     program,
     reads,
+    shared,
     value,
     writes,
 )
@@ -222,10 +223,34 @@ def test_a_copy_of_an_input_that_a_loop_changes_leaves_the_input_alone() -> None
     group = made.groups[value(made, "a").group]
     assert [made.values[v].name for v in group.values] == ["a"]
     assert not group.is_written
+    # The copy is work, and the loop goes on in its place.
+    assert names(made) == ["s", "y", "e"]
+    assert shared(made) == {frozenset({"s{0}", "y"})}
     # In the compiler's own plan the copy has a place, which the loop takes over.
     seen = flow(text)
     loop_reads = next(e for e in seen.events if e.name == "y").reads
     assert [seen.values[v].label for _, v, _ in loop_reads] == ["s{0}"]
+
+
+def test_a_copy_that_a_branch_returns_while_its_origin_is_read_on_is_work() -> None:
+    made = program(
+        module(
+            f"""  p = s32[] parameter(0)
+  a = A parameter(1)
+  x = A negate(a)
+  c = {F} conditional(p, a, x), branch_computations={{%new, %keep}}
+  d = A tanh(c)
+  ROOT e = A add(d, x)""",
+            f"%new\n  q = A parameter(0)\n  ROOT r = {F} negate(q)",
+            f"""%keep
+  q = A parameter(0)
+  s = ({F}, A, u32[]) copy-start(q)
+  ROOT k = {F} copy-done(s)""",
+        )
+    )
+    assert names(made) == ["x", "r", "s", "d", "e"]
+    assert shared(made) == {frozenset({"r", "s{0}"})}
+    assert reads(made, "s") == {"x": A_BYTES // 2}
 
 
 FETCHED_AGAIN = [
