@@ -269,12 +269,34 @@ class _Draft:
         return max(r.end for r in self.regions if r.name.partition("[")[0] == name)
 
     def _result_of_branch(self, time: int) -> int:
-        """What a conditional returns: each of its branches writes it."""
+        """What a conditional returns: each of its branches writes it.
+
+        In a place of its own, or in that of something from before the conditional.
+        """
         home, end = self.ends_of_branches[time]
         if (home, end) not in self.results:
-            self.results[home, end] = len(self.groups)
-            return self._new_group(time, home, is_mutable=True, since=end)
+            start = self.regions[self._level_below(home, time)].start
+            before = [
+                number
+                for number in self._visible_groups(home, start)
+                if self.groups[number].is_mutable and self._is_made(number, start)
+            ]
+            if not before or self.chance.random() < 0.5:
+                self.results[home, end] = len(self.groups)
+                return self._new_group(time, home, is_mutable=True, since=end)
+            self.results[home, end] = self._pick(before)
         return self._new_value(time, self.results[home, end])
+
+    def _level_below(self, home: int, time: int) -> int:
+        """The region right inside a level that holds the slot."""
+        level = self._level_at(time)
+        while self.regions[level].parent != home:
+            level = self.regions[level].parent
+        return level
+
+    def _is_made(self, group: int, time: int) -> bool:
+        """Whether the group has a content before the slot."""
+        return any(v.group == group and v.defined < time for v in self.values)
 
     def _new_group(self, defined: int, home: int, is_mutable: bool, since: int = 0) -> int:
         self.groups.append(_GroupDraft(home, -1, self._size(), is_mutable, since))

@@ -142,6 +142,8 @@ class Touch:
     `reads`: whether the content of before must be there; so it must also where a branch, or a loop
     of unknown length, writes what the group holds, unread, if on another way that is kept. `end`:
     the first slot before which all are over. `must_be_slow`: one of the accesses must be.
+    `is_alternative`: a write, unread, that begins a branch as one does that begins another before
+    it.
     """
 
     time: int
@@ -153,6 +155,7 @@ class Touch:
     accesses: tuple[int, ...]
     end: int
     must_be_slow: bool = False
+    is_alternative: bool = False
 
     @property
     def is_in_flight(self) -> bool:
@@ -263,8 +266,15 @@ class Program:
             key = (access.time, self.values[access.value].group)
             merged.setdefault(key, []).append(index)
         touches = [self._touch(t, g, tuple(ids)) for (t, g), ids in merged.items()]
-        kept = self._kept_elsewhere(touches)
-        touches = [replace(t, reads=t.reads or (t.time, t.group) in kept) for t in touches]
+        kept, again = self._kept_or_overwritten(touches)
+        touches = [
+            replace(
+                t,
+                reads=t.reads or (t.time, t.group) in kept,
+                is_alternative=(t.time, t.group) in again,
+            )
+            for t in touches
+        ]
         return tuple(sorted(touches, key=lambda t: (t.time, not t.reads)))
 
     def _touch(self, time: int, group: int, indices: tuple[int, ...]) -> Touch:
@@ -281,15 +291,19 @@ class Program:
             must_be_slow=any(a.must_be_slow for a in accesses),
         )
 
-    def _kept_elsewhere(self, touches: Sequence[Touch]) -> set[tuple[int, int]]:
+    def _kept_or_overwritten(
+        self, touches: Sequence[Touch]
+    ) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
         """Of touches in time order: time and group of those that begin a branch.
 
-        Of groups that had a content before the conditional. Not where all its branches begin with a
-        write that does not read: then nothing of that content is left. A write in a conditional
-        within a branch may be one that reads so; inner ones come first.
+        Of groups that had a content before the conditional. First, those of which something needs
+        that content. Second, where all branches begin with a write that does not read, so that
+        nothing of it is left, those of all branches but the first. A write in a conditional within
+        a branch may be one that reads so; inner ones come first.
         """
         times = [touch.time for touch in touches]
         kept: set[tuple[int, int]] = set()
+        again: set[tuple[int, int]] = set()
         for conditional in reversed(self.conditionals):
             begun: dict[int, dict[int, Touch]] = {}
             for branch in conditional.branches:
@@ -303,9 +317,14 @@ class Program:
                     and len(first_of) == len(conditional.branches)
                     and not any(t.reads or (t.time, number) in kept for t in first_of.values())
                 )
-                if not is_overwritten and self.is_made_before(number, conditional):
-                    kept.update((t.time, number) for t in first_of.values())
-        return kept
+                begins = [(t.time, number) for t in first_of.values()]
+                if not self.is_made_before(number, conditional):
+                    continue
+                if is_overwritten:
+                    again.update(begins[1:])
+                else:
+                    kept.update(begins)
+        return kept, again
 
     def is_made_before(self, group: int, conditional: Conditional) -> bool:
         """Whether the group has a content when the conditional is reached, whichever branches ran.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 from collections.abc import Sequence
 
@@ -14,14 +15,14 @@ import pytest
 from engine.game.jaxgame.encoding import EncodedProgram, Shape, common_shape, encode
 from engine.game.jaxgame.env import Record, play_with_backup, rollout, scripted
 from engine.game.move_list import moves
-from engine.game.moves import BEST_FIT, NO_COPY, PLACE_RULES, Rules, table_rows
+from engine.game.moves import BEST_FIT, DROP, NO_COPY, PLACE_RULES, Rules, table_rows
 from engine.game.notes import plan_from_actions
 from engine.game.quantise import TICKS, quantise
 from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
-from engine.program.model import Program
+from engine.program.model import TOP_LEVEL, Program, Region
 from tests.differential.comparison import compare
 from tests.game.tiny_programs import Buffer, program_of
 from tests.strategies import random_program
@@ -29,6 +30,15 @@ from tests.strategies import random_program
 NUM_SLOTS = 40
 SEEDS = range(16)
 FEW_BLOCKS = 12
+EITHER = program_of(
+    [5] * 5,
+    [Buffer(4, writes={0: 2, 1: 2, 2: 2, 3: 2}, reads={4: 2})],
+    regions=[
+        Region(f"c[{number}]", start, end, 0.5, TOP_LEVEL, "branch")
+        for number, (start, end) in enumerate([(1, 2), (2, 4)])
+    ],
+)
+"""A conditional of which each branch overwrites what was made before it."""
 REAL = ("lstm-v5e-b128", "gptdecode-v5e-b8")
 
 
@@ -63,8 +73,8 @@ def rules_of(seed: int) -> Rules:
 
 @functools.cache
 def random_game(seed: int) -> Program:
-    """A random program, two of three with loops."""
-    return random_program(seed, NUM_SLOTS, loops=has_loops(seed))
+    """A random program, two of three with loops, half of them with conditionals."""
+    return random_program(seed, NUM_SLOTS, loops=has_loops(seed), forks=seed % 2 == 1)
 
 
 @functools.cache
@@ -116,6 +126,14 @@ def test_random_games_agree(seed: int) -> None:
     ticks = int(np.asarray(record.reward_ticks)[: game.num_moves].astype(np.int64).sum())
     assert ticks / TICKS == pytest.approx(saved, abs=1e-6)
     assert game.total_reward == pytest.approx(saved, abs=1e-6)
+
+
+def test_games_of_conditionals_agree() -> None:
+    """Every action, at the writes with which the branches begin."""
+    rules = Rules()
+    encoded = encode(EITHER, rules, shape_of(rules.max_blocks, rules.look_back, False))
+    for actions in itertools.product((NO_COPY, DROP), repeat=4):
+        assert_same_game(EITHER, rules, game_of(encoded, 0, [NO_COPY, *actions]))
 
 
 def test_real_programs_with_loops_agree() -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from engine.game.drop_backup import drop_backup
 from engine.game.moves import COPY, DROP, NO_COPY, NO_COPY_OTHER, PLACE_RULES, Rules
-from engine.game.reference.blocks import Reason
+from engine.game.reference.blocks import Reason, Refusal
 from engine.game.reference.explain import explain
+from engine.game.reference.game import ReferenceGame
+from engine.plan.check import check
 from engine.plan.model import Copy, Stay
 from engine.program.model import Region
 from tests.game.tiny_programs import (
@@ -257,6 +259,60 @@ def test_a_copy_is_taken_out_of_the_outermost_loop_in_which_its_group_is_new() -
     game = play(program_of([9] * 7, [fresh, known], regions=nest), "DNN")
     assert [(b.group, b.deadline) for b in game.records.copies] == [(0, 1), (1, 2)]
     assert_is_judged_alike(game)
+
+
+def branches(*spans: tuple[int, int], parent: int = -1) -> list[Region]:
+    """The regions of a conditional with these branches."""
+    share = 1 / len(spans)
+    return [
+        Region(f"c{spans[0][0]}[{number}]", *span, share, parent, "branch", False)
+        for number, span in enumerate(spans)
+    ]
+
+
+def test_a_branch_keeps_in_place_what_another_one_has_made_there() -> None:
+    made = Buffer(4, writes={0: 2, 1: 2, 2: 2}, reads={3: 2})
+    game = play(program_of([5] * 5, [made], regions=branches((1, 2), (2, 3))), "NND")
+    # Only one of the two branches runs: the place holds what either wrote.
+    assert mask(game) == "N"
+    assert game.effect(DROP).refusal == Refusal(Reason.OTHER_BRANCH)
+    assert "Another branch" in explain(game, DROP).reason
+
+
+IN_A_BRANCH = [
+    *branches((1, 2), (2, 6)),
+    *(replace(r, multiplicity=0.25) for r in branches((2, 3), (3, 5), parent=1)),
+]
+
+
+@pytest.mark.parametrize(
+    ("regions", "is_input"),
+    [
+        (branches((1, 2), (2, 3)), False),
+        (branches((1, 2), (2, 3)), True),
+        (branches((1, 2), (2, 4)), False),
+        (branches((1, 3), (3, 4)), False),
+        (branches((1, 2), (2, 3), (3, 4)), False),
+        (branches((1, 2), (2, 3))[:1], False),
+        (IN_A_BRANCH, False),
+        ([Region("w", 1, 3, 4.0, is_trip_count_known=False)], False),
+    ],
+)
+def test_every_game_of_a_conditional_is_a_valid_plan(regions: list[Region], is_input: bool) -> None:
+    """What is made before it is overwritten in its branches, and read after it."""
+    end = max(region.end for region in regions)
+    writes = dict.fromkeys(range(int(is_input), end), 2.0)
+    made = Buffer(4, writes=writes, reads={end: 2}, is_input=is_input)
+    games = [ReferenceGame(program_of([5] * (end + 1), [made], regions=regions))]
+    while games:
+        game = games.pop()
+        if game.is_over:
+            assert check(game.program, game.plan("x")) is None, game.actions
+        else:
+            assert game.legal_actions()
+        for action in game.legal_actions():
+            games.append(game.clone())
+            games[-1].step(action)
 
 
 def test_content_from_before_a_loop_is_saved_before_it() -> None:

@@ -81,6 +81,7 @@ class MoveRow:
     may_stay_before = _Cell()
     slow_valid = _Cell()
     must_be_slow = _Cell()
+    is_alternative = _Cell()
     is_high = _Cell()
     hoist_start = _Cell()
     hoist_end = _Cell()
@@ -456,6 +457,7 @@ def _cells(
         "saving": move.saving_ticks,
         "slow_ticks": max(-TICKS, move.saving_ticks - move.draw_ticks),
         "must_be_slow": int(move.must_be_slow),
+        "is_alternative": int(move.is_alternative),
         # No block begins where a copy takes as long as the program.
         "work": TICKS if move.must_be_slow else move.work_ticks,
         "size": move.size_granules,

@@ -629,6 +629,8 @@ def _departure(now: Situation) -> Departure:
         row, now.state.ledger, window.deadline(own.level, row.time)
     )
     may_go = (own.until <= row.time) & (~writes_back | (run.is_possible & in_time))
+    # What another branch of the conditional has written is in the block alone.
+    may_go &= ~(own.is_dirty & (row.is_alternative > 0))
     is_possible = jnp.where(is_sink, (run.stall == 0) | (not now.encoded.is_strict), may_go)
     deadline = jnp.where(is_sink, window.deadline(own.level, row.time), done)
     end = jnp.where(

@@ -107,6 +107,7 @@ class Reason(StrEnum):
     NO_PLACE = "no-place"
     NO_TIME = "no-time"
     MUST_STAND = "must-stand"
+    OTHER_BRANCH = "other-branch"
     MUST_BE_SLOW = "must-be-slow"
     STALL = "stall"
     RETURNS = "returns"

@@ -169,6 +169,10 @@ _PLAIN = {
         "Instruction {time} cannot serve {name} from fast memory on this hardware. Only Drop is"
         " legal; a later Copy can bring it in."
     ),
+    Reason.OTHER_BRANCH: (
+        "Another branch of the conditional has made {name} in fast memory, and only there is it;"
+        " so this branch has to make it there too."
+    ),
     Reason.RETURNS: (
         "{name} was there from before the start and gave up its place, to which it must come back"
         " at the end of the program; a stay elsewhere could last until then."
