@@ -462,9 +462,7 @@ class _GroupChecker:
         for time, moment, index in self._events[level]:
             if moment is _Moment.REGION and index in self._either:
                 ways = ways or self._ways(self._either[index], state)
-                is_loop = self._program.regions[index].kind == "while"
-                end = self._loop(index, ways.entry) if is_loop else self._walk(index, ways.entry)
-                ways.exits.append(end)
+                ways.exits.append(self._through(index, ways.entry))
                 ways.left.remove(index)
             elif ways is None:
                 state = self._step(time, moment, index, state)
@@ -486,7 +484,7 @@ class _GroupChecker:
     def _step(self, time: int, moment: _Moment, index: int, state: _State) -> _State:
         """The state after one event of a level's own code."""
         if moment is _Moment.REGION:
-            return self._loop(index, state)
+            return self._through(index, state)
         if moment is _Moment.SINK:
             self._check_sink(index, state)
             return state
@@ -501,7 +499,10 @@ class _GroupChecker:
         state = self._start_copy(index, time, state)
         return state if moment is _Moment.COPY else self._complete_copy(index, state)
 
-    def _loop(self, region: int, state: _State) -> _State:
+    def _through(self, region: int, state: _State) -> _State:
+        """The state after a region: a branch runs once, a loop until its state repeats."""
+        if self._program.regions[region].kind == "branch":
+            return self._walk(region, state)
         seen: set[_State] = set()
         while state not in seen:
             seen.add(state)

@@ -2,9 +2,9 @@
 
 Each granule holds a piece of one version of one group's content, or garbage. Copies, work in flight
 and scratch write their granules when the plan says so; a place that is given up becomes garbage.
-Every read compares the granules with the version that it must find. Each region runs three times;
-with a source of chance, of each conditional at most one branch runs, once, and loops of unknown
-length run or do not.
+Every read compares the granules with the version that it must find. Each loop runs three times and
+each branch once; with a source of chance, of each conditional at most one branch runs, and loops of
+unknown length run or do not.
 """
 
 from __future__ import annotations
@@ -123,9 +123,10 @@ class ByteModel:
 
     def _passes(self, region: int) -> int:
         """How often a region runs, now that the code around it reaches it."""
+        passes = PASSES if self.program.regions[region].kind == "while" else 1
         either = [c for c in self.program.conditionals if region in c.branches]
         if self.chance is None or not either:
-            return PASSES
+            return passes
         (conditional,) = either
         if region == conditional.branches[0]:
             ways = [*conditional.branches] + [-1] * (not conditional.is_whole)
@@ -136,7 +137,6 @@ class ByteModel:
                 made = min(self.program.values[v].defined for v in facts.values)
                 if conditional.start <= made < conditional.end:
                     self._undefined.add(group)
-        passes = PASSES if self.program.regions[region].kind == "while" else 1
         return passes if self._taken[region] else 0
 
     def _place_of(self, group: int, time: int) -> Stay | None:

@@ -143,6 +143,17 @@ def test_a_plan_must_do_for_each_branch_alone(
     assert rule(program, "", [], []) is None
 
 
+def test_a_branch_does_not_begin_again_with_what_it_left() -> None:
+    """A loop does: there the second iteration misses what the slow write of the first ended."""
+    buffer = Buffer(256, "w1 r3 w4 r8")
+    fast, stays, copies = "0@1 0@3", [(0, 0, 1, 5)], [(0, "out", 2, 2)]
+    assert rule(program_of([buffer], regions=BRANCHES[:1]), fast, stays, copies) is None
+    around = [Region("w", 1, 7, 5.0), replace(BRANCHES[0], multiplicity=2.5, parent=0)]
+    assert rule(program_of([buffer], regions=around), fast, stays, copies) is None
+    loop = [replace(BRANCHES[0], kind="while", multiplicity=5.0)]
+    assert rule(program_of([buffer], regions=loop), fast, stays, copies) == "liveness"
+
+
 def test_a_stay_from_before_a_conditional_serves_all_its_branches() -> None:
     program = program_of([Buffer(256, "w1 w3 r6 r8")], regions=BRANCHES)
     assert rule(program, "0@1 0@3 0@6 0@8", [(0, 0, 1, 9)]) is None
