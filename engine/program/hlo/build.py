@@ -26,6 +26,7 @@ from engine.program.hlo.shape import (
     PLACEABLE_SPACES,
     fast_space,
     is_scalar,
+    leaves,
     memory_space,
     shape_text,
     size_bytes,
@@ -234,10 +235,11 @@ class _Builder:
             return
         if number in self.flow.real or is_between_memories(self.flow, event):
             return
-        moved = self._moved(event, accesses)
-        if not any(moved.values()):
+        if not any(self._moved(event, accesses).values()):
             return
-        demand = demand_of(self.work, event, moved)
+        unknown = self._updated_by_kernel(event)
+        known = [access for access in accesses if access.value not in unknown]
+        demand = demand_of(self.work, event, self._moved(event, known))
         is_elsewhere = event.flight is not None and event.flight.is_elsewhere
         if not is_elsewhere or demand.host_bytes or demand.collective is not None:
             self.prices[slot] = self.pricing(demand)
@@ -252,6 +254,20 @@ class _Builder:
             space = (written if access.is_write else read)[access.value]
             moved[space] = moved.get(space, 0) + access.slow_bytes
         return moved
+
+    def _updated_by_kernel(self, event: Event) -> set[int]:
+        """The values that a kernel updates in place: it does not say how much of them."""
+        aliased = event.instruction.output_operand_aliasing
+        if not aliased or event.instruction.opcode != "custom-call":
+            return set()
+        operands = {alias.operand_index for alias in aliased}
+        results = {tuple(alias.output_shape_index) for alias in aliased}
+        found = {
+            self.flow.origin(value) for operand, value, _ in event.reads if operand in operands
+        }
+        indices = (index for index, _ in leaves(event.instruction.shape))
+        found.update(v for v, i in zip(event.writes, indices, strict=False) if i in results)
+        return {self.value_of[value] for value in found}
 
     def _costs(self, number: int, slow_bytes: list[int]) -> Costs:
         """Costs of one execution; without cycles at least one cycle's time."""

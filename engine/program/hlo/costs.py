@@ -85,7 +85,10 @@ class Work:
         if ins.opcode in ("dot", "ragged-dot", "convolution", "custom-call"):
             contracted = self._contracted(computation, ins)
             if contracted is None:
-                return 0.0, float(results[0]) if results else 0.0
+                # Of the first result; not of one that it updates, nobody knows how much of it.
+                first = next((index for index, _ in leaves(ins.shape)), None)
+                updated = (tuple(a.output_shape_index) for a in ins.output_operand_aliasing)
+                return 0.0, 0.0 if first is None or first in updated else float(results[0])
             return (2.0 * results[0] * contracted, 0.0) if results else (0.0, 0.0)
         if ins.opcode == "sort":
             levels = math.ceil(math.log2(max(2, self._row_length(computation, ins))))

@@ -206,6 +206,29 @@ def test_a_kernel_that_says_nothing_counts_by_its_arrays(stated: str) -> None:
     assert kernel(config) == Demand(0.0, 64 * 128, 2 * A_BYTES)
 
 
+@pytest.mark.parametrize(
+    ("result", "aliasing", "moved"),
+    [
+        ("A", "{}: (1, {})", 4 * 128),
+        ("(A, A)", "{1}: (1, {})", 4 * 128 + A_BYTES),
+        ("(A, A)", "{0}: (1, {}), {1}: (0, {})", 0),
+    ],
+)
+def test_what_a_kernel_updates_in_place_it_need_not_touch_whole(
+    result: str, aliasing: str, moved: int
+) -> None:
+    row = "A" if moved == 0 else "f32[1,128]"
+    asked = demands(
+        f"""  m = A negate(a){CYCLES}
+  r = {row} parameter(1)
+  n = {row} negate(r){CYCLES}
+  ROOT k = {result} custom-call(n, m), custom_call_target="tpu_custom_call",
+    output_to_operand_aliasing={{{aliasing}}}"""
+    )
+    operations = 64 * 128 if aliasing.startswith("{1}") else 0
+    assert asked["k"] == Demand(0.0, operations, moved)
+
+
 def test_a_program_of_kernels_alone_has_their_prices() -> None:
     text = module('  a = A parameter(0)\n  ROOT k = A custom-call(a), custom_call_target="x"')
     made = build_program(decoded(text), "test", HARDWARE, "test", pricing=lambda _: Price(3e-6))
