@@ -18,6 +18,8 @@ from engine.program.hlo.collective import PERMUTE, has_destination
 from engine.program.hlo.module import Scope
 from engine.program.hlo.shape import is_array, leaves, size_bytes
 
+CALLERS = ("fusion", "async-start", "call")
+"""What a computation of its own says: a fusion, or work that another thread is to do."""
 MAX_NESTING = 30
 """Fusions in fusions; the compiler nests two or three."""
 
@@ -40,7 +42,7 @@ def in_place_results(scope: Scope, computation: int, ins: Any, depth: int = 0) -
         return list(_sent(scope, computation, ins))
     if ins.opcode == "scatter":
         return list(_scattered(scope, computation, ins))
-    if ins.opcode != "fusion" or depth > MAX_NESTING:
+    if ins.opcode not in CALLERS or depth > MAX_NESTING:
         return []
     inner = ins.called_computation_ids[0]
     if inner not in scope.in_place:

@@ -139,14 +139,24 @@ def elsewhere(
     begun = len(record.events)
     event = record.event(computation, ins, COMPUTE, operands, region)
     result = record.result(event, ins.name, ins.shape.tuple_shapes[1], (1,))
-    inner = ins.called_computation_ids[0]
-    root = record.scope.root(inner)
+    record.update_in_place(computation, ins, operands, result)
+    root, given = ins, operands
+    while root.opcode in ("async-start", "call"):
+        record.spend(1)
+        root, given = _called(record.scope, root, given)
     for alias in root.output_operand_aliasing:
-        parameter = record.scope.operand(inner, root, alias.operand_index)
-        if parameter.opcode == "parameter":
-            source = at(operands[parameter.parameter_number], alias.operand_shape_index)
-            record.pair(source, at(result, alias.output_shape_index))
+        source = given[alias.operand_index]
+        if source is not None:
+            record.pair(at(source, alias.operand_shape_index), at(result, alias.output_shape_index))
     return [operands, result, record.launch(begun, region, is_elsewhere=True)]
+
+
+def _called(scope: Scope, ins: Any, operands: list[Tree]) -> tuple[Any, list[Tree]]:
+    """The root of what an instruction calls, and its operands: those that are handed to it."""
+    inner = ins.called_computation_ids[0]
+    root = scope.root(inner)
+    used = [scope.by_id[inner][number] for number in root.operand_ids]
+    return root, [operands[u.parameter_number] if u.opcode == "parameter" else None for u in used]
 
 
 def fused_end(scope: Scope, ins: Any) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from engine.program.hlo.alias import in_place_results
+from engine.program.hlo.alias import CALLERS, in_place_results
 from engine.program.hlo.module import Scope, backend_config
 from engine.program.hlo.shape import is_array, leaves, num_elements, size_bytes
 
@@ -22,8 +22,6 @@ MAX_MEMORY_SHARE = 0.9
 MAX_WINDOW = 1 << 16
 """Windows longer than this count whole; none is in a real program."""
 
-_CALLERS = {"fusion", "async-start", "call"}
-"""What a computation of its own says: a fusion, or work that another thread is to do."""
 _SLICERS = {"slice", "dynamic-slice", "gather"}
 _FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "iota", "broadcast"}
 _ALLOCATIONS = {"AllocateBuffer", "CreateBuffer"}
@@ -73,7 +71,7 @@ class Work:
         A sort is a network of Batcher's (1968): a row of `n` elements passes `k (k + 1) / 2` stages
         of compare-exchanges, where `k = log2 n`.
         """
-        if ins.opcode in _CALLERS:
+        if ins.opcode in CALLERS:
             operations: tuple[float, float] = self._operations(ins.called_computation_ids[0])
             return operations
         results = [num_elements(leaf) for _, leaf in leaves(ins.shape)]
@@ -134,7 +132,7 @@ class Work:
         is_updated = any(
             u.operand == operand for u in in_place_results(self.scope, computation, ins)
         )
-        if ins.opcode not in _CALLERS:
+        if ins.opcode not in CALLERS:
             return 0 if is_updated else None
         drawn: int | None = self._drawn(ins.called_computation_ids[0], operand, is_updated)
         return drawn

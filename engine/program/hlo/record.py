@@ -8,10 +8,17 @@ from types import MappingProxyType
 from typing import Any
 
 from engine.errors import ProgramFormatError
-from engine.program.hlo.alias import BEFORE, FOREVER, Use, boundary, write_point
+from engine.program.hlo.alias import (
+    BEFORE,
+    FOREVER,
+    Use,
+    boundary,
+    in_place_results,
+    write_point,
+)
 from engine.program.hlo.module import Scope
 from engine.program.hlo.shape import leaves, memory_space
-from engine.program.hlo.tree import Tree, flat, nest
+from engine.program.hlo.tree import Tree, at, flat, nest
 from engine.program.validate import MAX_TIMES
 
 MAX_WORK = 600_000
@@ -182,6 +189,15 @@ class Record:
             self.aliases.append((source, target))
             self._sources.setdefault(target, []).append(source)
         return is_pair
+
+    def update_in_place(
+        self, computation: int, ins: Any, operands: list[Tree], results: Tree
+    ) -> None:
+        """Pair what an instruction updates in place with its results."""
+        for update in in_place_results(self.scope, computation, ins):
+            source, target = at(operands[update.operand], update.part), at(results, update.index)
+            if self.pair(source, target):
+                self.updates[target] = (source, update.written)
 
     def event(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.errors import ProgramFormatError
-from engine.program.hlo.alias import boundary, in_place_results
+from engine.program.hlo.alias import boundary
 from engine.program.hlo.asynchronous import (
     FUSED_DONE,
     FUSED_START,
@@ -108,10 +108,7 @@ class Walker:
         for alias in ins.output_operand_aliasing:
             source = at(operands[alias.operand_index], alias.operand_shape_index)
             self.record.pair(source, at(tree, alias.output_shape_index))
-        for update in in_place_results(self.scope, computation, ins):
-            source, target = at(operands[update.operand], update.part), at(tree, update.index)
-            if self.record.pair(source, target):
-                self.record.updates[target] = (source, update.written)
+        self.record.update_in_place(computation, ins, operands, tree)
         return tree
 
     def _joined(self, ins: Any, operands: list[Tree]) -> int | None:

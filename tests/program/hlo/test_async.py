@@ -553,6 +553,54 @@ def test_other_threads_run_beside_the_schedule() -> None:
     assert value(made, "s{1}").may_be_fast, "by a copy, once it is there"
 
 
+UPDATED = """%{name}
+  p = A parameter(0)
+  u = f32[1,128] parameter(1)
+  k = s32[] parameter(2)
+  l = s32[] parameter(3)
+  ROOT r = A {root}"""
+
+
+@pytest.mark.parametrize(
+    ("root", "row"),
+    [
+        ("dynamic-update-slice(p, u, k, l)", 128 * 4),
+        ("fusion(p, u, k, l), kind=kLoop, calls=%inner", 128 * 4),
+        ("call(p, u, k, l), to_apply=%inner", 128 * 4),
+        ("call(p, u, k, l), to_apply=%kernel", A_BYTES),
+        (
+            'custom-call(p, u, k, l), custom_call_target="x",'
+            " output_to_operand_aliasing={{}: (0, {})}",
+            A_BYTES,
+        ),
+    ],
+)
+def test_another_thread_updates_in_place(root: str, row: int) -> None:
+    kernel = (
+        'custom-call(p, u, k, l), custom_call_target="x", output_to_operand_aliasing={{}: (0, {})}'
+    )
+    made = program(
+        module(
+            """  a = A parameter(0)
+  v = f32[1,128] parameter(1)
+  i = s32[] parameter(2)
+  z = s32[] constant(0)
+  x = A negate(a)
+  s = ((A, f32[1,128], s32[], s32[]), A, u32[]) async-start(x, v, i, z),
+    async_execution_thread="sparsecore", calls=%wrapped
+  y = A tanh(a)
+  d = A async-done(s)
+  ROOT c = A add(y, d)""",
+            UPDATED.format(name="inner", root="dynamic-update-slice(p, u, k, l)"),
+            UPDATED.format(name="kernel", root=kernel),
+            UPDATED.format(name="wrapped", root=root),
+        )
+    )
+    assert shared(made) == {frozenset({"x", "s{1}"})}
+    assert writes(made, "s") == {"s{1}": row}
+    assert reads(made, "s")["x"] == (0 if row < A_BYTES else A_BYTES)
+
+
 def test_a_slice_on_another_thread_draws_what_it_takes() -> None:
     made = program(
         module(
