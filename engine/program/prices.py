@@ -4,7 +4,8 @@ A price is part of its instruction's `fast_s`, and `Instruction.priced_s` says h
 is a constant that no placement changes, equal in every plan's latency and in every bound. Work that
 goes on beside the schedule (`Access.in_flight`: collectives, copies to the host) costs what is left
 of it when it is awaited: its price less what the instructions between its start and its done take
-at least. Works that share a link hide behind different parts of that time.
+at least, also where that is in the next iteration of their loop. Works that share a link hide
+behind different parts of that time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.program.model import Instruction, Program
+from engine.program.model import TOP_LEVEL, Instruction, Program
 
 PRICES = "prices"
 """The entry of a provenance that says who priced what: a list of instruction names by source.
@@ -39,11 +40,14 @@ class Price:
     """What one execution of an instruction takes. `source`: one of `SOURCES`.
 
     `over`: what it keeps busy: the chip, the links between chips, or the link to the host.
+    `next_end`: of what only the next iteration of its loop awaits, the slot there before which it
+    is over; else -1.
     """
 
     seconds: float
     source: str = MODEL
     over: str = CHIP
+    next_end: int = -1
 
 
 def priced_s(program: Program) -> float:
@@ -142,14 +146,10 @@ def _awaited_s(
 
     `seconds`: of their prices, over one run. What was measured is what was left.
     """
-    ends: dict[int, int] = {}
-    for access in program.accesses:
-        price = prices.get(access.time)
-        if access.in_flight and price is not None and price.source != PROFILE:
-            ends[access.time] = max(access.end, ends.get(access.time, 0))
+    beside = _beside(program, prices)
     whole_s = program.least_s if taken_s is None else taken_s
     free = {LINKS: list(whole_s), HOST: list(whole_s), CHIP: []}
-    starts = {access.time for access in program.accesses if access.in_flight}
+    starts = {access.time for access in program.accesses if access.in_flight} | beside.keys()
     for time, price in prices.items():
         least_s = program.least_s[time] - program.instructions[time].priced_s
         old_s = least_s if taken_s is None else taken_s[time]
@@ -159,12 +159,29 @@ def _awaited_s(
             if left_s:
                 left_s[time] = lasts_s if over != price.over else 0.0
     awaited: dict[int, float] = {}
-    for time in sorted(ends):
+    for time, others in sorted(beside.items()):
         left_s = free[prices[time].over]
         rest_s = seconds[time]
-        for between in range(time + 1, min(ends[time], len(left_s))):
+        for between in others if left_s else ():
             hidden_s = min(rest_s, left_s[between])
             left_s[between] -= hidden_s
             rest_s -= hidden_s
         awaited[time] = rest_s
     return awaited
+
+
+def _beside(program: Program, prices: Mapping[int, Price]) -> dict[int, Sequence[int]]:
+    """The slots that run while works in flight go on, by the slot of those; none if measured."""
+    modelled = {time: price for time, price in prices.items() if price.source != PROFILE}
+    beside: dict[int, Sequence[int]] = {}
+    for access in program.accesses:
+        if access.in_flight and access.time in modelled:
+            found = range(access.time + 1, min(access.end, program.num_slots))
+            beside[access.time] = max(found, beside.get(access.time, ()), key=len)
+    for time, price in modelled.items():
+        level = program.level_at(time)
+        if price.next_end >= 0 and level != TOP_LEVEL:
+            loop = program.regions[level]
+            rest = range(loop.start, min(time, price.next_end))
+            beside[time] = [*range(time + 1, loop.end), *rest]
+    return beside

@@ -240,9 +240,13 @@ class _Builder:
         unknown = self._updated_by_kernel(event)
         known = [access for access in accesses if access.value not in unknown]
         demand = demand_of(self.work, event, self._moved(event, known))
-        is_elsewhere = event.flight is not None and event.flight.is_elsewhere
+        flight = event.flight
+        is_elsewhere = flight is not None and flight.is_elsewhere
         if not is_elsewhere or demand.host_bytes or demand.collective is not None:
             self.prices[slot] = self.pricing(demand)
+        if slot in self.prices and flight is not None and flight.done < 0 <= flight.next_done:
+            end = self.slot_from[flight.next_done]
+            self.prices[slot] = replace(self.prices[slot], next_end=end)
 
     def _moved(self, event: Event, accesses: list[Access]) -> dict[int, int]:
         """Bytes that one execution reads and writes in each memory."""

@@ -86,7 +86,8 @@ class Flight:
     schedule's (SparseCore, host), whose reach does not include the fast memory. `ends_as`: kind of
     event that its done is, empty if it is none. `state`: the values that a fused collective hands
     from its start to its done. `done`: the event before which it is over; -1 where the code of
-    `region` reaches no done.
+    `region` reaches no done. `next_done`: the same in the next iteration of `region`, a loop.
+    `awaited`: the events before which other regions await it, by region.
     """
 
     region: int
@@ -95,6 +96,8 @@ class Flight:
     ends_as: str = ""
     state: set[int] = field(default_factory=set)
     done: int = -1
+    next_done: int = -1
+    awaited: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -261,6 +264,7 @@ class Record:
                 self.use(value, point, region)
         if region == flight.region:
             flight.done = len(self.events)
+        flight.awaited.setdefault(region, len(self.events))
 
     def copy(self, event: Event, label: str, shape: Any, source: int) -> int:
         """The value that the newest event writes is the content of `source`, elsewhere."""

@@ -25,7 +25,7 @@ from engine.program.hlo.asynchronous import (
     is_joined_slice,
     joins_slices,
 )
-from engine.program.hlo.record import COMPUTE, COPIED, HANDED_ON, JOIN, Record
+from engine.program.hlo.record import COMPUTE, COPIED, HANDED_ON, JOIN, Flight, Record
 from engine.program.hlo.tree import Tree, at, flat, mapped
 from engine.program.hlo.trip_counts import trip_count
 from engine.program.model import branch_name
@@ -148,6 +148,8 @@ class Walker:
 
     def _go_round(self, region: int, before: Tree, carried: Tree, after: Tree) -> Tree:
         """What one element of a loop's tuple is after the loop."""
+        if isinstance(before, Flight) and isinstance(after, Flight) and after.region == region:
+            after.next_done = before.awaited.get(region, -1)
         if not (isinstance(before, int) and isinstance(after, int)):
             return after
         if after == carried:

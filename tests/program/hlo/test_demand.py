@@ -183,6 +183,40 @@ def test_a_collective_hides_behind_what_runs_beside_it_on_any_thread(thread: str
     assert left == {"s": pytest.approx(5e-6 - imported.program.least_s[2])}
 
 
+IN_FLIGHT = "(A, f32[128,128])"
+
+
+def test_a_collective_that_the_next_iteration_awaits_hides_behind_both() -> None:
+    text = module(
+        f"""  a = A parameter(0)
+  z = s32[] constant(0)
+  first = {IN_FLIGHT} all-gather-start(a), replica_groups={{{{0,1}}}}, dimensions={{0}}
+  t = (s32[], {IN_FLIGHT}, A) tuple(z, first, a)
+  l = (s32[], {IN_FLIGHT}, A) while(t), condition=%c, body=%b
+  last = {IN_FLIGHT} get-tuple-element(l), index=1
+  e = f32[128,128] all-gather-done(last)
+  ROOT o = f32[128,128] negate(e){CYCLES}""",
+        f"%c\n  p = (s32[], {IN_FLIGHT}, A) parameter(0)\n  ROOT k = pred[] constant(true)",
+        f"""%b
+  q = (s32[], {IN_FLIGHT}, A) parameter(0)
+  j = s32[] get-tuple-element(q), index=0
+  s = {IN_FLIGHT} get-tuple-element(q), index=1
+  x = A get-tuple-element(q), index=2
+  y = A negate(x){CYCLES}
+  d = f32[128,128] all-gather-done(s)
+  u = A slice(d), slice={{[0:64], [0:128]}}{CYCLES}
+  next = {IN_FLIGHT} all-gather-start(u), replica_groups={{{{0,1}}}}, dimensions={{0}}
+  w = A add(y, u){CYCLES}
+  ROOT r = (s32[], {IN_FLIGHT}, A) tuple(j, next, w)""",
+    )
+    price = Price(5e-6, over=LINKS)
+    imported = build_program(decoded(text), "test", HARDWARE, "test", pricing=lambda _: price)
+    program = with_prices(imported.program, imported.prices)
+    left = {ins.name: ins.priced_s for ins in program.instructions if ins.priced_s}
+    _, y, _, _, w, _ = imported.program.least_s
+    assert left == {"first": 5e-6, "next": pytest.approx(5 * 5e-6 - w - y)}
+
+
 def kernel(config: str) -> Demand:
     line = f'  ROOT k = A custom-call(b), custom_call_target="tpu_custom_call"{config}'
     return demands(line)["k"]
