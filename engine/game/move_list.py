@@ -76,7 +76,6 @@ class _Builder:
             and group.is_input
             and not (group.is_written or touch.must_be_slow),
             must_be_slow=touch.must_be_slow,
-            is_alternative=touch.is_alternative,
             level=level,
             hoist=None if touch.must_be_slow else self._hoist(touch),
             **self._common(touch.time, touch.group, level, index),

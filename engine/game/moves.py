@@ -143,8 +143,6 @@ class Move:
     """A touch that can only be dropped."""
     is_lasting: bool
     """`life_end` is past the slot in which a kept input comes back (`Quantised.return_slot`)."""
-    is_alternative: bool = False
-    """`Touch.is_alternative`: a resident dirty block holds what another branch wrote."""
     touch: int = -1
     """Index into `Program.touches`; -1 for a sink."""
     saving_s: float = 0.0

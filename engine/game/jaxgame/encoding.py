@@ -52,6 +52,7 @@ class MoveRow:
     `hoist_start`, `hoist_end`, `hoist_level`, `hoist_work`, `hoist_reserved`: the loop in front of
     which a copy may be taken (`Move.hoist`; none: `hoist_start` is -1). `top_work`: ticks of one
     copy outside of all loops. `is_lasting`, `hoist_is_lasting`: as in `Move` and `Hoist`.
+    `is_alternative`: as in `Touch`.
     `entered_start`, `entered_end`: the regions that hold the slot, outermost first; unused ones
     start at -2.
 
@@ -457,7 +458,7 @@ def _cells(
         "saving": move.saving_ticks,
         "slow_ticks": max(-TICKS, move.saving_ticks - move.draw_ticks),
         "must_be_slow": int(move.must_be_slow),
-        "is_alternative": int(move.is_alternative),
+        "is_alternative": int(not move.is_sink and program.touches[move.touch].is_alternative),
         # No block begins where a copy takes as long as the program.
         "work": TICKS if move.must_be_slow else move.work_ticks,
         "size": move.size_granules,

@@ -276,7 +276,7 @@ def _drop(state: State, move: Move) -> Effect:
             Reason.MUST_STAND, start=block.start, end=block.busy + 1, blockers=(block,)
         )
         return Effect(refusal=blockers)
-    if block.is_dirty and move.is_alternative:
+    if block.is_dirty and state.facts.program.touches[move.touch].is_alternative:
         return _refused(Reason.OTHER_BRANCH)
     if not (block.is_dirty and move.reads):
         is_too_late = block.is_kept and block.busy >= state.facts.numbers.return_slot
