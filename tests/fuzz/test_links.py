@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 import engine.solvers.demonstrations  # noqa: F401  (JAX looks at the machine when it is loaded)
 from engine.debugging.move_notes import notes_from_link
 from engine.errors import EngineError
+from engine.game.moves import PLACE_RULES, RULES_VERSION
 from tests.fuzz.hostile import MARKUP, NUMBERS, PATHS, TEXTS
 from tests.fuzz.watched import strays
 from tests.ui.apps import open_view
 from ui.jobs.queue import Workshop
 from ui.session import caching, films, links, opening
-from ui.session.link_query import move_of
+from ui.session.link_query import game_text, move_of
 from ui.session.state import Session
 
 # The first download of a process reads the machine's types of files.
@@ -27,7 +28,7 @@ TEACHING = "teach-keep-or-drop"
 NAMES = (TEACHING, "teach-prefetch", "teach-loop-hoist", "no such program")
 PARAMETERS = (
     "program", "plan", "move", "select", "line", "window", "axis", "colour", "curve", "mode",
-    "plans", "diff", "group", "slot", "peak", "free", "notes", "lesson", "tab", "quiz",
+    "plans", "diff", "group", "slot", "peak", "free", "notes", "lesson", "tab", "quiz", "game",
 )  # fmt: skip
 WISHES = st.tuples(
     st.sampled_from(NAMES),
@@ -41,13 +42,25 @@ WISHES = st.tuples(
         max_size=3,
     ),
 ).map(lambda parts: "~".join([parts[0], *parts[1]]))
+GAMES = st.fixed_dictionaries(
+    {"rules": st.sampled_from([RULES_VERSION, 1]), "place": st.sampled_from([*PLACE_RULES, "x"])},
+    optional={
+        "moves": st.one_of(TEXTS, st.text("01234", max_size=20)),
+        "planned": st.lists(st.lists(st.integers(-2, 2**40), min_size=3, max_size=3), max_size=4),
+        "look_back": st.integers(-1, 2**40),
+        "max_blocks": st.integers(-1, 8),
+    },
+).map(game_text)
 QUERIES = st.fixed_dictionaries(
     {"program": st.one_of(st.sampled_from(NAMES), WISHES, TEXTS)},
     optional={
         "plan": st.one_of(st.sampled_from(["greedy", "muzero", "best known"]), TEXTS),
         "line": st.one_of(TEXTS, st.from_regex(r"[0-9]{1,3}-[0-4a-z.]{0,20}", fullmatch=True)),
+        "game": st.one_of(TEXTS, GAMES),
         "mode": st.one_of(st.sampled_from(["runtimes", "layouts", "time", "peak"]), TEXTS),
-        **dict.fromkeys([p for p in PARAMETERS if p not in ("program", "plan", "line")], TEXTS),
+        **dict.fromkeys(
+            [p for p in PARAMETERS if p not in ("program", "plan", "line", "game")], TEXTS
+        ),
     },
 )
 PAGES = (

@@ -149,7 +149,7 @@ def _keep(session: Session, line: Line, command: Mapping[str, Any]) -> None:
     if not line.is_on_plan and line.is_complete:
         by = line.tree.lines[line.tree.current].by
         name = session.open.free_name("you" if by == "you" else f"you and {by}")
-        session.open.add_plan(name, line.plan(name))
+        session.open.add_plan(name, line.plan(name), is_own=True)
         session.show_plan(name)
 
 
@@ -173,7 +173,7 @@ def _new_game(session: Session, line: Line, command: Mapping[str, Any]) -> None:
     while not game.is_over:
         game.step(DROP)
     if NEW_GAME not in session.open.plans:
-        session.open.add_plan(NEW_GAME, game.plan(NEW_GAME, notes_of(game)))
+        session.open.add_plan(NEW_GAME, game.plan(NEW_GAME, notes_of(game)), is_own=True)
     session.show_plan(NEW_GAME)
     if session.plan is not None and session.plan.identity in session.open.lines:
         session.open.lines[session.plan.identity].go(PLAN)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
 import math
 import re
+import zlib
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
+from engine.files import json_of
 from ui.model.compare.comparison import MODES
 
 _MOST_DIGITS = 9
@@ -52,6 +58,27 @@ def content_part(identity: str) -> str:
     return identity[:12]
 
 
+_MOST_BYTES = 2**22
+"""Of a game in a link, unpacked: those of the largest programs take less than a tenth."""
+
+
+def game_text(notes: Mapping[str, Any]) -> str:
+    """The notes of a game (`engine.game.notes`) in letters that a link may hold."""
+    body = json.dumps(notes, separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(zlib.compress(body, 9)).decode().rstrip("=")
+
+
+def game_of(query: Mapping[str, str]) -> dict[str, Any]:
+    """The notes of the game that a link spells out, the inverse of `game_text`; empty without."""
+    text = query.get("game", "")
+    try:
+        packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        body = json_of(zlib.decompressobj().decompress(packed, _MOST_BYTES))
+    except (ValueError, zlib.error, binascii.Error, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
 CHOICES = {
     "axis": ("slots", "seconds"),
     "colour": ("kind", "saving", "size", "age", "layer"),
@@ -61,8 +88,8 @@ CHOICES = {
 }
 """Parameters that say one of a few words."""
 _FREE = (
-    *("program", "plan", "plans", "move", "line", "notes", "lesson", "peak", "free", "slot"),
-    "tab",
+    *("program", "plan", "plans", "game", "move", "line", "notes", "lesson", "peak", "free"),
+    *("slot", "tab"),
 )
 """Parameters whose meaning whoever uses them checks."""
 

@@ -8,30 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import streamlit as st
+
 from ui.components.memory_map.plan_actions import telling_move
+from ui.model.play.film import Film
 from ui.model.play.line import Line
 from ui.session import caching
-from ui.session.link_query import content_part, index_of, move_of
-from ui.session.opening import COMPILED, file_of
+from ui.session.link_query import content_part, game_text, index_of, move_of
+from ui.session.opening import file_of, is_everybodys
 from ui.session.state import OpenPlan, Session
 
 LOOK = ("window", "axis", "colour", "curve", "area")
 """Parameters that only the map reads."""
 _LONGEST = 300
 """Characters of a line that the address bar carries at every step; copied links carry any."""
+_LONGEST_GAME = 16_000
+"""Characters of a game in a copied link: browsers and servers take no address much longer."""
 
 
 def follow(session: Session, line: Line | None, query: Mapping[str, str]) -> None:
     """Take up line, move, selection and look from the link with which the visitor came.
 
-    Without a `line` the plan itself is all there is to go through as yet.
+    Without a `line` the plan itself is all there is to go through as yet. The link's line leaves
+    the link's plan; where that cannot be shown, another plan is, and its line is no part of that.
     """
     if query.get("program") != session.program_name:
         return
     session.look = {name: query[name] for name in LOOK if name in query}
     moves = caching.moves_of(session.open.identity, session.open.program)
-    begin = line.follow(query["line"]) if line and "line" in query else None
-    if line is not None and "line" in query and begin is None:
+    is_of_plan = "line" in query and bool(session.plan_name or not query.get("plan"))
+    begin = line.follow(query["line"]) if line and is_of_plan else None
+    if line is not None and is_of_plan and begin is None:
         session.notices.append(
             f"The link's line “{query['line'][:30]}” is none of this game; you see the plan itself."
         )
@@ -71,14 +78,24 @@ def query(session: Session, plan: OpenPlan, line: Line | None) -> dict[str, str]
 
 
 def for_browser(session: Session, plan: OpenPlan, line: Line | None) -> dict[str, object]:
-    """The target of the copy-link button: a plan that every visitor has, and `from`.
+    """The target of the copy-link button: the plan, and `from`.
 
-    From that move on the link spells out the actions; -1: it spells out none, it is that plan.
+    From that move on the link spells out the actions, those of a variation; -1: of none. `game`: a
+    plan that others do not have, spelled out. `unfit`: why there can be no link.
     """
-    lasting = COMPILED if COMPILED in session.open.plans else next(iter(session.open.plans))
     path = line.path if line else None
-    if plan.name != lasting:
-        begin = 0
-    else:
-        begin = path.fork if path else -1
-    return {**address(session), "plan": lasting, "from": begin}
+    target = {**address(session), "plan": plan.name, "from": path.fork if path else -1}
+    if is_everybodys(plan):
+        return target
+    if line is None:
+        return {**target, "unfit": "The link follows once the game has played the plan"}
+    game = _game_text(plan.identity, line.film)
+    if len(game) > _LONGEST_GAME:
+        return {**target, "unfit": "This plan is too long for a link: save it with JSON"}
+    return {**target, "game": game}
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _game_text(identity: str, _film: Film) -> str:
+    """The game of a film in letters; `identity` names the plan that it follows."""
+    return game_text(_film.notes)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
 from engine.errors import EngineError
+from engine.game.notes import noted_actions, noted_rules, plan_from_actions
 from engine.hardware.what_if import KIND as WHAT_IF
 from engine.hardware.what_if import WhatIf, derive, name_of, wish_of
 from engine.plan.io import plan_from_json
+from engine.plan.model import Plan
 from engine.program import library
 from engine.program.io import content_hash
 from engine.program.library import SampleEntry
@@ -21,7 +24,7 @@ from ui.jobs.protocol import DONE
 from ui.jobs.run import Job
 from ui.session import caching
 from ui.session.file_form_view import Brought, file_form
-from ui.session.link_query import content_of, ignored, move_of
+from ui.session.link_query import content_of, game_of, ignored, move_of
 from ui.session.own_programs import OwnProgram, Summary
 from ui.session.state import OpenPlan, OpenProgram, Session
 
@@ -31,6 +34,8 @@ BEST_KNOWN = "best known"
 FIRST_SOLVER = "greedy"
 _FIRST_SECONDS = 60.0
 _LINK_SECONDS = 10.0
+_LONGEST_NAME = 40
+"""Characters of the name of a plan from a link."""
 _QUICK_TOUCHES = 2500
 """A first plan for so many touches takes less than a second, so it is made without a bar."""
 
@@ -74,6 +79,8 @@ def open_link(session: Session, query: Mapping[str, str], first: Sequence[str] =
     name = _name_by_content(session, wanted, content) if content else wanted
     if name and _try_link(session, name):
         session.plan_name = query.get("plan", "")
+        if query.get("game"):
+            _take_game(session, query)
         session.open.comparison.take_query(query)
         num_moves = len(caching.moves_of(session.open.identity, session.open.program))
         move, text = move_of(query, num_moves)
@@ -88,6 +95,37 @@ def open_link(session: Session, query: Mapping[str, str], first: Sequence[str] =
         odd = "" if wanted else ignored(query, len(session.open.program.groups))
         told = _lost_program(wanted, names[0]) if wanted else odd
         session.notices += [told] if told else []
+
+
+def _take_game(session: Session, query: Mapping[str, str]) -> None:
+    """List the plan that a link spells out as a game, and show it; else say that it cannot be."""
+    opened, name = session.open, query.get("plan", "")[:_LONGEST_NAME]
+    num_moves = len(caching.moves_of(opened.identity, opened.program))
+    plan = _plan_of_game(opened.program, num_moves, game_of(query))
+    if plan is None:
+        session.plan_name = ""
+        session.notices.append(
+            f"The link's plan “{name}” is none of this program by the rules of today; you see"
+            " another one. Ask the sender for the plan as a file."
+        )
+        return
+    identity = opened.identity_of(plan)
+    known = next((p.name for p in opened.plans.values() if p.identity == identity), None)
+    session.plan_name = known or opened.free_name(f"{name} from a link")
+    if known is None:
+        opened.add_plan(session.plan_name, plan, is_own=True)
+
+
+def _plan_of_game(program: Program, num_moves: int, notes: Mapping[str, Any]) -> Plan | None:
+    """The plan of the whole game of such notes; None if they are of none."""
+    noted = Plan(content_hash(program), "link", (), (), (), notes)
+    rules, actions = noted_rules(noted), noted_actions(noted, num_moves)
+    if rules is None or actions is None:
+        return None
+    try:
+        return plan_from_actions(program, actions, "link", rules)
+    except ValueError:
+        return None
 
 
 def _name_by_content(session: Session, wanted: str, content: str) -> str | None:
@@ -175,6 +213,12 @@ def _await_linked_plan(session: Session) -> None:
     if job.is_over:
         opened.collect()
         session.plan_name = opened.plan_of(name)
+        if not session.plan_name:
+            why = job.error or "its run was stopped"
+            session.notices.append(
+                f"The link asks for the plan “{name}”, which could not be made: {why}. You see"
+                " another plan of this program instead."
+            )
         return
     st.info(f"Making a plan with **{job.solver}** …", icon=":material/hourglass_empty:")
     raise PageEnds
@@ -210,6 +254,17 @@ def open_named(session: Session, name: str) -> None:
 def best_name(entry: SampleEntry) -> str:
     """The plan to ask for to see the best known one: its file, else the quick solver's."""
     return BEST_KNOWN if entry.best_plan else maker_of(entry) or ""
+
+
+def is_everybodys(plan: OpenPlan) -> bool:
+    """Whether whoever opens the program has this very plan, or makes it, by its name."""
+    from engine.solvers import SOLVERS
+
+    if plan.is_own or plan.name in (COMPILED, BEST_KNOWN):
+        return not plan.is_own
+    solver = SOLVERS.get(plan.name)
+    is_sure = solver is not None and not solver.uses_time and not solver.package
+    return is_sure and plan.plan.solver == plan.name
 
 
 def title_of(plan: OpenPlan) -> str:

@@ -99,11 +99,15 @@ _MOST_PROGRAMS = 16
 
 @dataclass(frozen=True)
 class OpenPlan:
-    """A plan with the name it is listed under; `identity` is the same for the same content."""
+    """A plan with the name it is listed under; `identity` is the same for the same content.
+
+    `is_own`: the visitor made or brought it, so that nobody else has it.
+    """
 
     name: str
     plan: Plan
     identity: str
+    is_own: bool = False
 
 
 def _solved_name(solver: str, plan: Plan) -> str:
@@ -134,9 +138,9 @@ class OpenProgram:
     play_request: PlayRequest | None = None
     """The request to play on that is under way, if any (`ui.play.playing_on`)."""
 
-    def add_plan(self, name: str, plan: Plan) -> None:
+    def add_plan(self, name: str, plan: Plan, *, is_own: bool = False) -> None:
         """List a plan; one of the same name is replaced."""
-        self.plans[name] = OpenPlan(name, plan, self.identity_of(plan))
+        self.plans[name] = OpenPlan(name, plan, self.identity_of(plan), is_own)
 
     def identity_of(self, plan: Plan) -> str:
         """An identity that plans of this program share if they do the same by the same moves."""

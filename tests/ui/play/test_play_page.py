@@ -22,9 +22,10 @@ from tests.strategies import all_slow_plan
 from tests.ui.apps import session_of
 from tests.ui.play_page import first_choice, line_of, opened, panel_text, tell
 from ui.components.units import time_text
-from ui.model.play.line import Line
+from ui.model.play.line import Line, line_text
 from ui.play.commands import dispatch
 from ui.play.references import references_of
+from ui.session import links
 from ui.session.opening import BEST_KNOWN
 
 APP = Path(__file__).resolve().parents[3] / "ui" / "app.py"
@@ -304,3 +305,81 @@ def test_a_new_game_has_the_usual_place_rule_whatever_plan_it_was_begun_from() -
     assert line_of(at).film.game_at(0).rules.planned
     tell(at, 3, do="new_game")
     assert line_of(at).film.game_at(0).rules == Rules()
+
+
+def copied(at: AppTest) -> dict[str, str]:
+    """The parameters of a link to the view, as the map's script writes them."""
+    here, line = session_of(at), line_of(at)
+    assert here.plan is not None
+    link = links.for_browser(here, here.plan, line)
+    begin, move = link.pop("from"), str(here.cursor.move + 1)
+    query = {name: str(value) for name, value in link.items()} | {"move": move}
+    if isinstance(begin, int) and begin >= 0:
+        query["line"] = line_text(begin, line.actions_before(line.tip)[begin:])
+    return query
+
+
+def latency_shown(at: AppTest) -> float:
+    here, line = session_of(at), line_of(at)
+    assert here.plan is not None
+    plan = here.plan.plan if line.is_on_plan else line.whole
+    return simulate(here.open.program, plan).latency_s
+
+
+PLANNED = "lstm-v5e-b64-train"
+"""A small sample whose best plan was not made by a game."""
+
+
+@pytest.mark.parametrize("plan", [BEST_KNOWN, "xla_compiled", "greedy"])
+def test_a_copied_link_leads_others_to_a_plan_that_all_have(plan: str) -> None:
+    at = opened(PLANNED, plan=plan)
+    there = opened(**copied(at))
+    assert session_of(there).plan_name == plan
+    assert latency_shown(there) == latency_shown(at)
+    assert line_of(there).is_on_plan
+
+
+@pytest.mark.parametrize("plan", [BEST_KNOWN, "xla_compiled"])
+def test_a_copied_link_leads_others_to_a_plan_that_a_visitor_made(plan: str) -> None:
+    """Its places are looked up in the plan that it left, which may be another one there."""
+    at = opened(PLANNED, plan=plan)
+    move, action = first_choice(at)
+    tell(at, move, do="play", action=action)
+    tell(at, 0, do="let", player="the plan", moves=0, tip=1)
+    there = opened(**copied(at))
+    assert latency_shown(there) == latency_shown(at)
+    tell(at, move, do="keep")
+    there = opened(**copied(at))
+    assert latency_shown(there) == latency_shown(at)
+    assert session_of(there).plan_name.startswith("you")
+    assert not there.warning
+    move, action = first_choice(at)
+    tell(at, move, do="play", action=action)
+    there = opened(**copied(at))
+    assert latency_shown(there) == latency_shown(at)
+    assert not line_of(there).is_on_plan
+
+
+def test_a_link_to_another_game_is_not_shown_as_if_it_were_this_one() -> None:
+    at = opened(TEACHING)
+    line = line_of(at)
+    move, refused = next(
+        (m, a)
+        for m in range(line.film.num_moves)
+        for a, is_legal in enumerate(line.game_at(m).legal())
+        if not is_legal
+    )
+    there = opened(TEACHING, plan="greedy", line=line_text(move, [refused]))
+    assert line_of(there).is_on_plan
+    assert any("none of this game" in told.value for told in there.warning)
+    path, own = first_choice(at)
+    there = opened(TEACHING, plan="you", line=line_text(path, [own]))
+    assert line_of(there).is_on_plan, "it leaves a plan that is not here"
+
+
+@pytest.mark.parametrize("game", ["", "x", "eJw", "AAAA" * 1000])
+def test_a_damaged_game_of_a_link_is_said_and_not_shown(game: str) -> None:
+    there = opened(TEACHING, plan="you", game=game, line="0-p")
+    assert session_of(there).plan_name == ""
+    assert line_of(there).is_on_plan
+    assert len(there.warning) == 1

@@ -115,12 +115,13 @@ MapView.prototype.download = function (blob, name) {
   this.say(`Saved ${name}`);
 };
 
-// The link: a plan that every visitor has, the line from where it leaves that plan, and the look.
+// The link: a plan, spelled out where others have none like it, the line from where a variation leaves
+// it, and the look.
 MapView.prototype.linkText = function () {
   const { plan, state, link } = this;
   const query = new URLSearchParams({ program: link.program, plan: link.plan, move: state.move + 1 });
   if (link.from >= 0) query.set("line", `${link.from}-${lettersOf(plan.move_action.subarray(link.from, plan.tip))}`);
-  if (link.content) query.set("content", link.content);
+  for (const name of ["content", "game"]) if (link[name]) query.set(name, link[name]);
   if (state.selected !== NONE) query.set("select", state.selected);
   for (const [name, value] of Object.entries(this.lookNow())) query.set(name, value);
   return `${location.origin}${location.pathname}?${query}`;
@@ -137,6 +138,10 @@ function lettersOf(actions) {
 }
 
 MapView.prototype.copyLink = function () {
+  if (this.link.unfit) {
+    this.say(this.link.unfit, REASON_MS);
+    return;
+  }
   const text = this.linkText();
   this.root.dataset.link = text;
   copyText(

@@ -103,7 +103,7 @@ class Film:
 
     `plan`: what comes out of that game. `is_exact`: whether it is the plan that was followed, place
     by place; plans of other solvers choose addresses that the game does not. `actions`: one per
-    move. `saved_s`: seconds saved before each move, and at the end.
+    move. `notes`: of that game. `saved_s`: seconds saved before each move, and at the end.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Film:
             noted, before = replace(plan, notes=notes_of(found)), _LOOKING
             game = noted_game(program, noted, pass_by)
         assert game is not None, "a game's own notes are of a whole game"
-        self.actions = tuple(game.actions)
+        self.actions, self.notes = tuple(game.actions), notes_of(game)
         self.plan = game.plan(f"{plan.solver} as moves")
         self.is_exact = set(self.plan.stays) == set(plan.stays)
         self._end = game

@@ -406,12 +406,21 @@ class Line:
         return 0 if number == PLAN else self.tree.lines[number].fork
 
     def follow(self, text: str) -> int | None:
-        """Play the line of a link; returns its first move, or None if it does not fit the game."""
+        """Play the line of a link; returns its first move, or None if it does not fit the game.
+
+        It fits only if each of its actions is legal; at a sink there is nothing to decide.
+        """
         parsed = line_from_text(text, self.film.num_moves)
         if parsed is None or not parsed[1]:
             return None
         fork, actions = parsed
-        self.branch((*self.film.actions[:fork], *actions), "link")
+        game = self.film.game_at(fork)
+        for action in actions:
+            if not game.move.is_sink and game.nearest(action) != action:
+                return None
+            game.step(game.nearest(action))
+        self.go(PLAN)
+        self._take(0, game, "link")
         return fork
 
     def branch(self, actions: Sequence[int], by: str) -> None:
