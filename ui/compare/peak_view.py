@@ -11,7 +11,7 @@ from ui.components.table_view import NOT_OBSERVED, chosen_row
 from ui.jobs.protocol import DONE, FAILED, RELIEF
 from ui.jobs.run import Job
 from ui.model.compare.pressure import moment_text, occupancy, relief_text, resident_table
-from ui.session import caching
+from ui.session import caching, opening
 from ui.session.late_charts_view import late_chart
 from ui.session.state import OpenPlan, Session, current_session
 
@@ -154,9 +154,8 @@ def _relief(session: Session, plan: OpenPlan, job: Job) -> None:
 
 def _keep(plan: OpenPlan, job: Job) -> None:
     session = current_session()
-    name = session.open.free_name(f"{plan.name} with room")
     assert job.plan is not None
-    session.open.add_plan(name, job.plan)
+    name = opening.keep_plan(session, f"{plan.name} with room", job.plan)
     state = session.open.comparison
     state.hold(plan.name, name)
     state.is_diff = True

@@ -14,6 +14,7 @@ from ui.model.play.line import PLAN, Line, Rating
 from ui.model.play.quiz import Answer, quiz_of
 from ui.play import playing_on
 from ui.play.references import rival_of
+from ui.session import opening
 from ui.session.state import Session
 
 TO_THE_END = 10**9
@@ -148,9 +149,8 @@ def _keep(session: Session, line: Line, command: Mapping[str, Any]) -> None:
     del command
     if not line.is_on_plan and line.is_complete:
         by = line.tree.lines[line.tree.current].by
-        name = session.open.free_name("you" if by == "you" else f"you and {by}")
-        session.open.add_plan(name, line.plan(name), is_own=True)
-        session.show_plan(name)
+        stem = "you" if by == "you" else f"you and {by}"
+        session.show_plan(opening.keep_plan(session, stem, line.plan(stem)))
 
 
 def _compare(session: Session, line: Line, command: Mapping[str, Any]) -> None:

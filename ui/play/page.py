@@ -79,6 +79,7 @@ def render() -> None:
         if session.is_quiz_wanted and line is not None:
             session.is_quiz_wanted = False
             dispatch(session, line, {"do": "quiz", "to": "begin"})
+        opening.keep_games(session)
         shown = _shown(session, plan)
         MEMORY_MAP.store(_packed(session, plan, shown), key="store")
         session.stored = shown.identity
@@ -252,6 +253,8 @@ def _board(panel: DeltaGenerator, figures: DeltaGenerator) -> None:
         return
     shown = _shown(session, plan)
     is_news = _take(session, plan, shown)
+    if is_news:
+        opening.keep_games(session)
     if session.wanted_page:
         page, session.wanted_page = session.pages[session.wanted_page], ""
         st.switch_page(page)

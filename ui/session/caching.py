@@ -57,6 +57,7 @@ from ui.model.start.toy import toy as make_toy
 from ui.session import pictures
 from ui.session.kept_notes import KeptNotes
 from ui.session.last_view import LastViews
+from ui.session.own_games import OwnGames
 from ui.session.own_programs import OwnPrograms
 
 if TYPE_CHECKING:
@@ -201,6 +202,13 @@ def kept_notes() -> KeptNotes:
     """The notes of the visitors of this server."""
     folder = default_folder()
     return KeptNotes(folder / "notes" if folder else None)
+
+
+@st.cache_resource(show_spinner=False)
+def own_games() -> OwnGames:
+    """The plans and variations that the visitors of this server made."""
+    folder = default_folder()
+    return OwnGames(folder / "games" if folder else None)
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)

@@ -25,7 +25,7 @@ from engine.program.model import Program
 from ui.jobs.protocol import FAILED, FOLLOW, STOPPED, Order
 from ui.jobs.run import Job
 from ui.model.play.film import Film
-from ui.model.play.line import Line
+from ui.model.play.line import Line, Variations
 from ui.session import caching
 from ui.session.state import OpenPlan, OpenProgram, Session
 
@@ -115,7 +115,10 @@ def line_of(session: Session, plan: OpenPlan, tell: Tell = _silent) -> Line:
     """The visitor's play on a plan; begun at the first call, however long that takes."""
     opened = session.open
     if plan.identity not in opened.lines:
-        opened.lines[plan.identity] = Line(film_of(opened, plan.plan, plan.identity, tell))
+        line = opened.lines[plan.identity] = Line(film_of(opened, plan.plan, plan.identity, tell))
+        game, lines = opened.trees.pop(plan.identity, ("", ()))
+        if game == line.film.game:
+            line.tree = Variations(lines)
     return opened.lines[plan.identity]
 
 

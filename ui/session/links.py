@@ -21,7 +21,8 @@ from ui.session.state import OpenPlan, Session
 LOOK = ("window", "axis", "colour", "curve", "area")
 """Parameters that only the map reads."""
 _LONGEST = 300
-"""Characters of a line that the address bar carries at every step; copied links carry any."""
+"""Characters of a line that the address bar carries at every step, else its number; copied links
+carry any."""
 _LONGEST_GAME = 16_000
 """Characters of a game in a copied link: browsers and servers take no address much longer."""
 
@@ -72,8 +73,8 @@ def query(session: Session, plan: OpenPlan, line: Line | None) -> dict[str, str]
     if session.cursor.selected >= 0:
         parameters["select"] = str(session.cursor.selected)
     text = line.text() if line else ""
-    if text and len(text) <= _LONGEST:
-        parameters["line"] = text
+    if line is not None and text:
+        parameters["line"] = text if len(text) <= _LONGEST else line.number()
     return parameters
 
 

@@ -111,9 +111,7 @@ def _take_game(session: Session, query: Mapping[str, str]) -> None:
         return
     identity = opened.identity_of(plan)
     known = next((p.name for p in opened.plans.values() if p.identity == identity), None)
-    session.plan_name = known or opened.free_name(f"{name} from a link")
-    if known is None:
-        opened.add_plan(session.plan_name, plan, is_own=True)
+    session.plan_name = known or keep_plan(session, f"{name} from a link", plan)
 
 
 def _plan_of_game(program: Program, num_moves: int, notes: Mapping[str, Any]) -> Plan | None:
@@ -338,6 +336,29 @@ def keep(session: Session, summary: Summary) -> None:
         caching.own_programs().save(session.identity, own)
 
 
+def keep_plan(session: Session, stem: str, plan: Plan) -> str:
+    """List a plan of the visitor's own, also when the page is loaded anew; returns its name."""
+    name = session.open.free_name(stem)
+    session.open.add_plan(name, plan, is_own=True)
+    keep_games(session)
+    return name
+
+
+def keep_games(session: Session) -> None:
+    """Keep plans and variations of the visitor's own, also when the page is loaded anew.
+
+    What another tab has kept meanwhile is taken in.
+    """
+    opened, store = session.open, caching.own_games()
+    if opened.own_games() == opened.games:
+        return
+    kept = store.find(session.identity, opened.identity)
+    if kept != opened.games:
+        opened.take_games(kept)
+    opened.games = opened.own_games()
+    store.save(session.identity, opened.identity, opened.games)
+
+
 def take_up(session: Session, name: str) -> bool:
     """List a program that the visitor brought earlier; returns whether this name has one."""
     own = caching.own_programs().find(session.identity, name)
@@ -356,6 +377,7 @@ def remove(session: Session, name: str) -> None:
     for job in session.programs[name].all_jobs():
         job.stop()
     caching.own_programs().remove(session.identity, name)
+    caching.own_games().remove(session.identity, session.programs[name].identity)
     if session.program_name == name:
         open_named(session, caching.sample_index()[0].name)
     del session.programs[name]
@@ -367,13 +389,15 @@ def _show_telling_move(session: Session) -> None:
 
 
 def _equip(session: Session, opened: OpenProgram) -> None:
-    """Add to a new program the visitor's earlier runs with their results, and XLA's plan."""
+    """Add to a new program what the visitor left of it, runs and games, and XLA's plan."""
     for job in caching.workshop().kept(opened.program, session.identity):
         opened.adopt(job)
     compiled = opened.program.provenance.get("xla_plan")
     if compiled is not None and COMPILED not in opened.plans:
         where = f"{opened.name}: provenance.xla_plan"
         opened.add_plan(COMPILED, plan_from_json(compiled, where))
+    opened.games = caching.own_games().find(session.identity, opened.identity)
+    opened.take_games(opened.games)
 
 
 def order(session: Session, solver: str, seconds: float, seed: int = 0) -> Job:

@@ -7,6 +7,7 @@ import streamlit as st
 from engine.errors import EngineError
 from ui.components.markdown import plain
 from ui.model.programs import uploads
+from ui.session import opening
 from ui.session.state import Session
 
 
@@ -28,7 +29,6 @@ def plan_file_form(session: Session) -> str:
     except EngineError as error:
         st.error(plain(error), icon=":material/error:")
         return ""
-    name = opened.free_name(uploads.plan_name(file.name, opened.name))
-    opened.add_plan(name, plan)
+    name = opening.keep_plan(session, uploads.plan_name(file.name, opened.name), plan)
     session.news.tell(name, "is listed among the plans")
     return name

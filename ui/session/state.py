@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
@@ -27,10 +27,11 @@ from ui.model.cursor import Cursor
 from ui.model.debug.table import Debugging
 from ui.model.learn.state import Learning
 from ui.model.play.eviction import Eviction
-from ui.model.play.line import Line
+from ui.model.play.line import Line, Variation
 from ui.model.play.quiz import Quiz
 from ui.model.programs.catalogue import Filter
 from ui.model.search.state import Searches, practised
+from ui.session.own_games import Games
 from ui.session.visitor import COOKIE, visitor_of
 
 SECONDS = {False: 8.0, True: 20.0}
@@ -131,6 +132,10 @@ class OpenProgram:
     """Records of films (`ui.session.films`) that a job has made, by the plan's identity."""
     lines: dict[str, Line] = field(default_factory=dict)
     """The visitor's play by the identity of the plan that it leaves."""
+    trees: dict[str, tuple[str, tuple[Variation, ...]]] = field(default_factory=dict)
+    """Variations of earlier visits, as in `Games`, until their plan has a line."""
+    games: Games = field(default_factory=Games)
+    """Plans and variations as they are kept on disk."""
     comparison: Comparison = field(default_factory=Comparison)
     searches: Searches = field(default_factory=Searches)
     debug: Debugging = field(default_factory=Debugging)
@@ -139,8 +144,49 @@ class OpenProgram:
     """The request to play on that is under way, if any (`ui.play.playing_on`)."""
 
     def add_plan(self, name: str, plan: Plan, *, is_own: bool = False) -> None:
-        """List a plan; one of the same name is replaced."""
+        """List a plan; one of the same name is replaced, but keeps what is the visitor's own.
+
+        That, and what variations leave, goes on under a number.
+        """
+        before = self.plans.get(name)
+        is_other = before is not None and before.identity != self.identity_of(plan)
+        if before is not None and is_other and (before.is_own or self._is_left(before)):
+            moved = self.free_name(name)
+            self.plans[moved] = replace(before, name=moved)
         self.plans[name] = OpenPlan(name, plan, self.identity_of(plan), is_own)
+
+    def own_games(self) -> Games:
+        """The visitor's own plans, and all variations with the plans that they leave."""
+        plans = {name: plan.plan for name, plan in self.plans.items() if plan.is_own}
+        others = [plan for plan in self.plans.values() if not plan.is_own and self._is_left(plan)]
+        trees = {
+            identity: (line.film.game, line.tree.lines)
+            for identity, line in self.lines.items()
+            if line.tree.lines
+        }
+        return Games(plans, {plan.name: plan.plan for plan in others}, self.trees | trees)
+
+    def _is_left(self, plan: OpenPlan) -> bool:
+        """Whether there are variations that leave a plan."""
+        line = self.lines.get(plan.identity)
+        return plan.identity in self.trees or (line is not None and bool(line.tree.lines))
+
+    def take_games(self, games: Games) -> None:
+        """List plans and variations that were kept, beside those that are here."""
+        own = {plan.identity for plan in self.plans.values() if plan.is_own}
+        for name, plan in games.plans.items():
+            if self.identity_of(plan) not in own:
+                self.add_plan(self.free_name(name), plan, is_own=True)
+        here = {plan.identity for plan in self.plans.values()}
+        for name, plan in games.left.items():
+            if self.identity_of(plan) not in here:
+                self.add_plan(self.free_name(name), plan)
+        for identity, (game, lines) in games.trees.items():
+            line = self.lines.get(identity)
+            if line is None:
+                self.trees[identity] = (game, lines)
+            elif line.film.game == game:
+                line.take_in(lines)
 
     def identity_of(self, plan: Plan) -> str:
         """An identity that plans of this program share if they do the same by the same moves."""
@@ -319,7 +365,7 @@ class Session:
         self.take_in(name, program)
         self.awaited_file = {}
         if name != self.program_name:
-            self.program_name, self.plan_name = name, ""
+            self.program_name, self.plan_name, self.awaited_query = name, "", {}
             self.cursor.question = self.eviction = self.quiz = None
             self.notices.clear()
             self.cursor.jump(0)
@@ -340,7 +386,7 @@ class Session:
 
     def show_plan(self, name: str) -> None:
         """Switch to another plan of the same program; the cursor stays on its move."""
-        self.plan_name, self.is_as_moves = name, False
+        self.plan_name, self.is_as_moves, self.awaited_query = name, False, {}
         self.cursor.question = self.eviction = self.quiz = None
 
 

@@ -25,6 +25,13 @@ def session(program: Program, monkeypatch: pytest.MonkeyPatch) -> Session:
     return made
 
 
+def test_a_links_line_is_not_awaited_on_another_plan(session: Session, program: Program) -> None:
+    for leave in (lambda: session.show_plan("other"), lambda: session.open_program("d", program)):
+        session.awaited_query = {"plan": "its own", "line": "3-d"}
+        leave()
+        assert not session.awaited_query
+
+
 def job(kind: str) -> Job:
     return Job(Run(Order(kind, "work", 1.0), ""))
 
@@ -116,6 +123,22 @@ def test_a_plan_given_in_place_of_a_solvers_own_says_whose_it_is(program: Progra
     del opened.plans["local"]
     assert opened.plan_of("local") == name
     assert opened.plan_of("greedy") == ""
+
+
+def test_a_plan_of_the_visitors_own_outlasts_a_faster_one_of_its_name(program: Program) -> None:
+    opened = OpenProgram("x", program, "hash")
+    own, other = solve("all_slow", program), solve("greedy", program)
+    opened.add_plan("local", own, is_own=True)
+    opened.add_plan("local", own, is_own=True)
+    opened.jobs = [solved(program, "greedy", 60.0)]
+    assert opened.collect()
+    assert {name: plan.plan for name, plan in opened.plans.items()} == {
+        "local": other,
+        "local 2": own,
+    }
+    assert opened.plans["local 2"].is_own and opened.plans["local 2"].name == "local 2"
+    opened.add_plan("local", own)
+    assert list(opened.plans) == ["local", "local 2"], "what a solver made is replaced"
 
 
 def test_a_weaker_bound_replaces_none(program: Program) -> None:

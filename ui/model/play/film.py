@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -103,7 +104,8 @@ class Film:
 
     `plan`: what comes out of that game. `is_exact`: whether it is the plan that was followed, place
     by place; plans of other solvers choose addresses that the game does not. `actions`: one per
-    move. `notes`: of that game. `saved_s`: seconds saved before each move, and at the end.
+    move. `notes`: of that game, and `game`, a name that it shares with the same games alone.
+    `saved_s`: seconds saved before each move, and at the end.
     """
 
     def __init__(
@@ -137,6 +139,7 @@ class Film:
             game = noted_game(program, noted, pass_by)
         assert game is not None, "a game's own notes are of a whole game"
         self.actions, self.notes = tuple(game.actions), notes_of(game)
+        self.game = hashlib.sha256(repr(self.notes).encode()).hexdigest()[:16]
         self.plan = game.plan(f"{plan.solver} as moves")
         self.is_exact = set(self.plan.stays) == set(plan.stays)
         self._end = game

@@ -185,6 +185,7 @@ def _shared(known: Sequence[int], step: Sequence[int]) -> int:
 _LETTERS = "pndPN"
 """Letters of the actions in links: Copy (a *p*refetch), NoCopy, Drop; capitals: other end."""
 _RUN = re.compile(rf"([{_LETTERS}])(\d{{0,9}})", re.ASCII)
+_NUMBER = re.compile(r"v(\d{1,9})", re.ASCII)
 _LINE = re.compile(rf"(\d{{1,9}})-((?:[{_LETTERS}]\d{{0,9}})*)", re.ASCII)
 
 
@@ -408,8 +409,12 @@ class Line:
     def follow(self, text: str) -> int | None:
         """Play the line of a link; returns its first move, or None if it does not fit the game.
 
-        It fits only if each of its actions is legal; at a sink there is nothing to decide.
+        It fits only if each of its actions is legal; at a sink there is nothing to decide. It may
+        also be the number of a variation.
         """
+        if match := _NUMBER.fullmatch(text):
+            number = int(match[1]) - 1
+            return self.go(number) if PLAN < number < len(self.tree.lines) else None
         parsed = line_from_text(text, self.film.num_moves)
         if parsed is None or not parsed[1]:
             return None
@@ -435,6 +440,23 @@ class Line:
         """The current path for a link; empty on the plan."""
         path = self.path
         return line_text(path.fork, path.actions) if path else ""
+
+    def number(self) -> str:
+        """The current variation as one of this tree alone, for a link of who has the tree."""
+        return f"v{self.tree.current + 1}"
+
+    def take_in(self, lines: Sequence[Variation]) -> None:
+        """Add the variations of another tree of this game; the one that is shown stays."""
+        current, other = self.tree.current, Variations(tuple(lines))
+        for number, line in enumerate(lines):
+            path = other.go(number).path()
+            assert path is not None, "it is a variation"
+            actions = (*self.film.actions[: path.fork], *path.actions)
+            before = self.tree.go(PLAN)
+            self.tree = before.play(0, actions, self.film.actions, line.by)
+            if self.tree.lines != before.lines:
+                self.tree = self.tree.rated(line.rating)
+        self.tree = self.tree.go(current)
 
     def plan(self, name: str) -> Plan:
         """The current path as a plan. Raises ValueError unless it is complete."""
