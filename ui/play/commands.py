@@ -87,8 +87,10 @@ def _quiz(session: Session, line: Line, command: Mapping[str, Any]) -> None:
     if to == "begin":
         session.quiz = quiz_of(line.film, plan.identity)
         session.is_as_moves = session.is_as_moves or session.quiz is not None
-    elif to == "end" or session.quiz is None:
-        session.quiz = None
+    elif session.quiz is None:
+        pass
+    elif to == "end":
+        session.quiz, session.is_as_moves = None, False
     elif to == "again":
         session.quiz.answers.pop(session.quiz.move, None)
     elif to == "next" and not session.quiz.is_last:

@@ -222,7 +222,7 @@ def _made(opened: OpenProgram, job: Job) -> str:
 
 
 def _figures(session: Session, plan: OpenPlan, line: Line | None) -> str:
-    """Figures of the plan, or of the variation with the plan's rest.
+    """Figures of what is on the map: the plan as it is or as moves, or the variation with its rest.
 
     They are drawn at every step, and so are short: what a fragment does not draw again outside of
     itself is gone.
@@ -231,6 +231,8 @@ def _figures(session: Session, plan: OpenPlan, line: Line | None) -> str:
     whole, identity = plan.plan, plan.identity
     if line is not None and not line.is_on_plan:
         whole, identity = line.whole, f"{plan.identity}~{hash(line.path)}"
+    elif line is not None and session.is_as_moves:
+        whole, identity = line.film.plan, f"{plan.identity}-moves"
     row = caching.row_of(identity, program, whole, plan.name)
     figures = (
         time_text(row.latency_s),
@@ -349,14 +351,18 @@ def _news(session: Session, **parts: object) -> dict[str, object]:
 
 
 def _tree(plan: OpenPlan, line: Line | None) -> dict[str, Any]:
-    """Variations as rows: parent, fork, tip, first action, worth so far and in the end, player."""
+    """Variations as rows: parent, fork, tip, first action, worth so far and in the end, player.
+
+    `as_moves`: what they are worth is against the plan as moves, which is not the plan itself.
+    """
     if line is None:
         return {"name": plan.name, "current": PLAN, "rows": []}
     rows = [
         [v.parent, v.fork, v.tip, v.actions[0], _pico(v.rating.so_far), _pico(v.rating.final), v.by]
         for v in line.tree.lines
     ]
-    return {"name": plan.name, "current": line.tree.current, "rows": rows}
+    tree = {"name": plan.name, "current": line.tree.current, "rows": rows}
+    return tree if line.film.is_exact else {**tree, "as_moves": True}
 
 
 def _pico(seconds: float) -> int:

@@ -55,7 +55,8 @@ def turn_html(
     if session.quiz is not None and session.quiz.plan == _identity(session) and not game.is_over:
         parts = [quiz_html(session.quiz, session.cursor.move)]
     else:
-        parts = [_plan_html(session, line) if line.is_on_plan else _variation_html(line, game)]
+        head = _plan_html if line.is_on_plan else _variation_html
+        parts = [head(session, line)]
     if game.num_moves == 0:
         parts.append(p["This program has no move: no tensor of it can save time in fast memory."])
     elif game.is_over:
@@ -121,7 +122,7 @@ def _move_parts(
         story_html(move_story),
         *cards,
         _blockers_html(game, session.cursor.question),
-        _eviction_html(session, game, move_story.tensor),
+        _eviction_html(session, line, game, move_story.tensor),
         facts_html(facts, has_text=False),
     ]
 
@@ -178,18 +179,32 @@ def _plan_html(session: Session, line: Line) -> Renderable:
         text = ["You follow the plan. ", play]
         if len(session.open.plans) > 1:
             text += [" ", command_html("compare", "Compare it"), " with another plan."]
-    elif session.is_as_moves:
-        switch = command_html("as_moves", "Show the plan itself")
-        text = ["You see the plan as moves of the game. ", play, " ", switch]
     else:
-        switch = command_html("as_moves", "the same plan as moves")
-        text = ["This plan was placed outside the game. ", play, " You can also see ", switch, "."]
+        itself, as_moves = times_text(_latency_s(session), line.film.latency_s)
+        if session.is_as_moves:
+            switch = command_html("as_moves", "The plan itself")
+            text = [f"As moves of the game: {as_moves}. ", switch, f": {itself}. ", play]
+        else:
+            switch = command_html("as_moves", "As moves")
+            text = [f"Placed outside the game: {itself}. ", switch, f": {as_moves}. ", play]
     return div(".line")[span[text]]
 
 
-def _variation_html(line: Line, game: ReferenceGame) -> Renderable:
+def _latency_s(session: Session) -> float:
+    """Runtime of the plan itself."""
+    plan = session.plan
+    assert plan is not None, "a line belongs to a plan"
+    return caching.row_of(plan.identity, session.open.program, plan.plan, plan.name).latency_s
+
+
+def _is_game_otherwise(session: Session, line: Line) -> bool:
+    """Whether the plan as moves, by which all is measured, takes another time than the plan."""
+    return not line.film.is_exact and not is_same(line.film.latency_s - _latency_s(session))
+
+
+def _variation_html(session: Session, line: Line) -> Renderable:
     """The head of the panel on a variation: its runtime against the plan's, and its buttons."""
-    left = game.num_moves - line.tip
+    left = line.film.num_moves - line.tip
     final = line.tree.lines[line.tree.current].rating.final
     if left:
         buttons = [command_html("let", "Finish it", player="the plan", moves=0, tip=1)]
@@ -198,18 +213,21 @@ def _variation_html(line: Line, game: ReferenceGame) -> Renderable:
         buttons = [command_html("keep", "Keep as a plan"), command_html("compare", "Compare")]
         state = "complete:"
     buttons.append(command_html("go", "Back to the plan", number=-1))
-    told = span[b["Your variation"], f", {state} ", b[_slower(-final)], "."]
+    plan = "the plan"
+    if _is_game_otherwise(session, line):
+        plan = f"the plan as moves ({time_text(line.film.latency_s)})"
+    told = span[b["Your variation"], f", {state} ", b[_slower(-final, plan)], "."]
     return div(".line")[told, span[buttons]]
 
 
-def _slower(seconds: float) -> str:
-    """Words for `seconds` more than the plan's runtime; negative: less."""
+def _slower(seconds: float, plan: str) -> str:
+    """Words for `seconds` more than the runtime of what is called `plan`; negative: less."""
     if is_same(seconds):
-        return "as fast as the plan"
-    return f"{time_text(abs(seconds))} {'slower' if seconds > 0 else 'faster'} than the plan"
+        return f"as fast as {plan}"
+    return f"{time_text(abs(seconds))} {'slower' if seconds > 0 else 'faster'} than {plan}"
 
 
-def _eviction_html(session: Session, game: ReferenceGame, name: str) -> Renderable:
+def _eviction_html(session: Session, line: Line, game: ReferenceGame, name: str) -> Renderable:
     """The what-if question, and its answer once it was asked.
 
     It is about the selected tensor, else about `name`, the tensor of the move.
@@ -219,6 +237,7 @@ def _eviction_html(session: Session, game: ReferenceGame, name: str) -> Renderab
     if group != game.move.group:
         name = program.values[program.groups[group].values[0]].name
     eviction = session.eviction
+    base = " as moves" if line.is_on_plan and _is_game_otherwise(session, line) else ""
     return div(".what-if")[
         b["What if"],
         " ",
@@ -228,18 +247,18 @@ def _eviction_html(session: Session, game: ReferenceGame, name: str) -> Renderab
         " or ",
         span(".tied")[command_html("evict", "never fast", for_ever=1), "?"],
         br,
-        _answer(eviction) if eviction is not None and eviction.group == group else None,
+        _answer(eviction, base) if eviction is not None and eviction.group == group else None,
     ]
 
 
-def _answer(eviction: Eviction) -> Node:
+def _answer(eviction: Eviction, base: str) -> Node:
     if eviction.obstacle and not eviction.is_for_ever:
         return eviction.obstacle
     after_s, change_s = eviction.latency_s, eviction.change_s
     before, after, change = times_text(after_s - change_s, after_s, abs(change_s))
     sign = "+" if change_s > 0 else "−"
     new = [
-        f"Runtime {after} instead of {before}, ",
+        f"Runtime {after} instead of {before}{base}, ",
         b["± 0" if is_same(change_s) else f"{sign}{change}"],
     ]
     if not eviction.num_lost:

@@ -1,14 +1,18 @@
 """Beside a plan that was placed outside the game, map and panel speak of the same addresses."""
 
+import json
 import re
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from engine.game.units import range_text
+from engine.plan.simulate import simulate
 from tests.ui.apps import session_of
-from tests.ui.play_page import line_of, opened, panel_text, tell
+from tests.ui.play_page import first_choice, line_of, opened, panel_text, tell
+from ui.components.units import time_text
 from ui.model.play.placed import room_text, stay_of
-from ui.session.opening import BEST_KNOWN
+from ui.session.opening import BEST_KNOWN, COMPILED
 
 PROGRAM = "alphatensor-v5e-b16"
 
@@ -75,3 +79,64 @@ def test_what_forbids_an_action_is_shown_where_the_game_has_it(at) -> None:  # t
 )
 def test_no_interval_looks_empty(low: int, high: int, text: str) -> None:
     assert range_text(low, high) == text
+
+
+SLOWER = "gatedkernel-v6e-b32"
+"""Its compiled plan takes 3 % longer than the game that follows it."""
+
+
+def runtimes(at: AppTest) -> tuple[str, str]:
+    """Of the plan itself, and of the game that follows it."""
+    session, film = session_of(at), line_of(at).film
+    assert session.plan is not None
+    plans = (session.plan.plan, film.plan)
+    itself, as_moves = (time_text(simulate(session.open.program, p).latency_s) for p in plans)
+    assert itself != as_moves
+    return itself, as_moves
+
+
+def test_the_figures_are_of_the_plan_on_the_map_and_the_panel_has_both() -> None:
+    at = opened(SLOWER, plan=COMPILED, move="1")
+    itself, as_moves = runtimes(at)
+    for shown in (itself, as_moves):
+        assert f"<b>{shown}</b>" in header(at)
+        assert itself in turn(at) and as_moves in turn(at)
+        tell(at, 0, do="as_moves")
+
+
+def test_what_is_measured_against_the_game_says_so() -> None:
+    at = opened(SLOWER, plan=COMPILED, move="1")
+    _, as_moves = runtimes(at)
+    move, action = first_choice(at)
+    tell(at, move, do="evict", for_ever=0)
+    assert f"instead of {as_moves} as moves" in turn(at)
+    tell(at, move, do="play", action=action)
+    assert f"than the plan as moves ({as_moves})" in turn(at)
+    sent = json.loads(at.get("bidi_component")[-1].proto.json)
+    assert sent["tree"]["as_moves"]
+
+
+def test_no_game_is_shown_in_place_of_another_programs_plan() -> None:
+    at = opened(SLOWER, plan=COMPILED, move="1")
+    tell(at, 0, do="as_moves")
+    at.selectbox[0].set_value(PROGRAM).run()
+    assert not session_of(at).is_as_moves
+
+
+def test_after_the_questions_the_plan_itself_is_shown() -> None:
+    at = opened(SLOWER, plan=COMPILED, move="1")
+    tell(at, 0, do="quiz", to="begin")
+    assert session_of(at).is_as_moves
+    tell(at, 0, do="quiz", to="end")
+    assert not session_of(at).is_as_moves
+
+
+def turn(at: AppTest) -> str:
+    """The panel beside the map."""
+    return next(e.proto.body for e in at.get("html") if 'class="turn"' in e.proto.body)
+
+
+def header(at: AppTest) -> str:
+    """The figures above the map."""
+    found = [e.proto.body for e in at.get("html") if 'class="figures"' in e.proto.body]
+    return found[-1]

@@ -25,7 +25,7 @@ function drawTree(map, tree) {
   for (const button of map.root.querySelectorAll('[data-do="undo"], [data-do="redo"]'))
     button.disabled = tree.current === PLAN_LINE;
   map.root.querySelector(".variations .hint").textContent = tree.rows.length
-    ? "saved against the plan, with its rest"
+    ? `saved against the plan${tree.as_moves ? " as moves" : ""}, with its rest`
     : "play another action to begin one";
   keepInSight(list.parentElement, list.querySelector('[aria-current="true"]'));
 }

@@ -44,8 +44,7 @@ def evict(line: Line, group: int, move: int, is_for_ever: bool) -> Eviction:
         m for m in range(first, len(moves)) if moves[m].group == group and not moves[m].is_sink
     ]
     if not touches:
-        latency_s = line.film.program.all_slow_s - line.film.saved_s[-1]
-        return Eviction(group, move, is_for_ever, latency_s, 0.0, 0, _UNUSED, ())
+        return Eviction(group, move, is_for_ever, line.film.latency_s, 0.0, 0, _UNUSED, ())
     drops = frozenset(touches if is_for_ever else touches[:1])
     game = line.game_at(min(touches[0], line.tip))
     _play(line, game, frozenset(), touches[0])

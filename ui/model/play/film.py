@@ -150,6 +150,11 @@ class Film:
         """Moves of the whole game."""
         return len(self.actions)
 
+    @property
+    def latency_s(self) -> float:
+        """Runtime of the game, which may not be that of the plan itself."""
+        return self.program.all_slow_s - self.saved_s[-1]
+
     def game_at(self, move: int) -> ReferenceGame:
         """A copy of the position in which `move` (0 … number of moves) is to be decided."""
         move = max(0, min(move, self.num_moves))
