@@ -21,8 +21,10 @@ def show(session: Session) -> None:
     """Show a card for each program of the visitor's own; nothing without any."""
     samples = {entry.name for entry in caching.sample_index()}
     names = caching.own_programs().names(session.identity)
-    lost = [n for n in names if n not in session.programs and not opening.take_up(session, n)]
-    own = [p for name, p in session.programs.items() if name not in samples]
+    looked = {n: opening.look_up(session, n) for n in names if n not in session.programs}
+    lost = [name for name, opened in looked.items() if opened is None]
+    own = [opened for opened in looked.values() if opened is not None]
+    own += [p for name, p in session.programs.items() if name not in samples]
     if not own and not lost:
         return
     st.subheader("Yours", anchor=False)

@@ -361,12 +361,22 @@ def keep_games(session: Session) -> None:
 
 def take_up(session: Session, name: str) -> bool:
     """List a program that the visitor brought earlier; returns whether this name has one."""
-    own = caching.own_programs().find(session.identity, name)
-    if own is None:
-        return False
-    _equip(session, session.take_in(name, own.program))
-    session.programs[name].summary = own.summary
-    return True
+    opened = look_up(session, name)
+    if opened is not None:
+        session.take_in(name, opened.program)
+    return opened is not None
+
+
+def look_up(session: Session, name: str) -> OpenProgram | None:
+    """A program that the visitor brought earlier, which is not listed yet; None without one."""
+    if name not in session.shelf:
+        own = caching.own_programs().find(session.identity, name)
+        if own is None:
+            return None
+        opened = OpenProgram(name, own.program, content_hash(own.program), summary=own.summary)
+        _equip(session, opened)
+        session.shelf[name] = opened
+    return session.shelf[name]
 
 
 def remove(session: Session, name: str) -> None:
@@ -374,13 +384,13 @@ def remove(session: Session, name: str) -> None:
 
     The first sample is opened if it was in use.
     """
-    for job in session.programs[name].all_jobs():
-        job.stop()
     caching.own_programs().remove(session.identity, name)
-    caching.own_games().remove(session.identity, session.programs[name].identity)
     if session.program_name == name:
         open_named(session, caching.sample_index()[0].name)
-    del session.programs[name]
+    opened = session.shelf.pop(name, None) or session.programs.pop(name)
+    for job in opened.all_jobs():
+        job.stop()
+    caching.own_games().remove(session.identity, opened.identity)
 
 
 def _show_telling_move(session: Session) -> None:

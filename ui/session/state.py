@@ -166,6 +166,12 @@ class OpenProgram:
         }
         return Games(plans, {plan.name: plan.plan for plan in others}, self.trees | trees)
 
+    @property
+    def has_games(self) -> bool:
+        """Whether there are plans or variations of the visitor's own."""
+        games = self.own_games()
+        return bool(games.plans or games.trees)
+
     def _is_left(self, plan: OpenPlan) -> bool:
         """Whether there are variations that leave a plan."""
         line = self.lines.get(plan.identity)
@@ -286,6 +292,8 @@ class Session:
     pages: dict[str, StreamlitPage] = field(default_factory=dict)
     """The views by name, to switch to."""
     programs: dict[str, OpenProgram] = field(default_factory=dict)
+    shelf: dict[str, OpenProgram] = field(default_factory=dict)
+    """Programs that the visitor brought earlier and that have been looked at, but not opened."""
     gallery: Filter = field(default_factory=Filter)
     is_gallery_whole: bool = False
     """Whether the gallery shows all programs that the filter lets through, not the first few."""
@@ -375,15 +383,20 @@ class Session:
         """List a program without bringing it into use."""
         if name not in self.programs:
             self._make_room()
-            self.programs[name] = OpenProgram(name, program, content_hash(program))
+            shelved = self.shelf.pop(name, None)
+            self.programs[name] = shelved or OpenProgram(name, program, content_hash(program))
         return self.programs[name]
 
     def _make_room(self) -> None:
-        """Close the program opened first, of those for which nothing is under way."""
+        """Close the program opened first, of those for which nothing is under way or the visitor's.
+
+        It is said which one.
+        """
         idle = [n for n, opened in self.programs.items() if not opened.is_busy]
-        others = [name for name in idle if name != self.program_name]
+        others = [n for n in idle if n != self.program_name and not self.programs[n].has_games]
         if len(self.programs) >= _MOST_PROGRAMS and others:
             del self.programs[others[0]]
+            self.news.tell(others[0], "is closed: too many programs are open")
 
     def show_plan(self, name: str) -> None:
         """Switch to another plan of the same program; the cursor stays on its move."""

@@ -11,6 +11,8 @@ from engine.solvers import solve
 from ui.jobs.protocol import BOUND, DONE, RETRACE, RUNNING, SOLVE, TUNE, Order
 from ui.jobs.run import Job, Run
 from ui.model.debug.table import MOST_BROUGHT, Debugging
+from ui.model.play.film import Film
+from ui.model.play.line import Line, RandomPlayer
 from ui.session import state
 from ui.session.state import OpenProgram, Session
 
@@ -42,6 +44,27 @@ def test_the_one_opened_first_goes(session: Session, program: Program) -> None:
     session.open_program("b", program)
     session.open_program("e", program)
     assert list(session.programs) == ["b", "d", "e"], "what is in use stays"
+
+
+def test_the_one_that_goes_is_named(session: Session, program: Program) -> None:
+    session.open_program("d", program)
+    (told,) = session.news.items()
+    assert told.subject == "a" and "closed" in told.text
+
+
+def test_plans_and_variations_of_the_visitors_own_keep_their_program(
+    session: Session, program: Program
+) -> None:
+    plan = solve("greedy", program)
+    session.programs["a"].add_plan("you", plan, is_own=True)
+    opened = session.programs["b"]
+    opened.add_plan("greedy", plan)
+    line = opened.lines[opened.plans["greedy"].identity] = Line(Film(program, plan))
+    line.let(0, RandomPlayer(), 10**6)
+    assert not line.is_on_plan
+    for name in "de":
+        session.open_program(name, program)
+    assert list(session.programs) == ["a", "b", "d", "e"]
 
 
 def test_work_of_any_page_keeps_its_program(session: Session, program: Program) -> None:

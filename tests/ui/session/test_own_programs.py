@@ -222,6 +222,20 @@ def test_what_goes_with_a_program_is_said_before_it_is_removed(kept: OwnPrograms
     assert not [b for b in at.button if b.label == "Remove"]
 
 
+def test_what_stands_under_yours_takes_no_open_programs_place(kept: OwnPrograms) -> None:
+    for number, program in enumerate(others(residual_network(), 3)):
+        kept.save("v", own(f"mine {number}", program))
+    at = open_view(_programs, program=SAMPLE)
+    assert len([name for name in buttons(at) if "play" in name]) == 3
+    assert list(session_of(at).programs) == [SAMPLE]
+    at.button(key="yours_remove_mine 1").click().run()
+    assert not at.exception
+    assert kept.names("v") == ["mine 0", "mine 2"]
+    opening.open_named(session_of(at), "mine 0")
+    assert list(session_of(at).programs) == [SAMPLE, "mine 0"]
+    assert session_of(at).open.summary == SUMMARY
+
+
 def test_what_is_removed_does_not_come_back(kept: OwnPrograms) -> None:
     brought(Session(identity="v"), residual_network())
     at = open_view(_programs, program="mine")
