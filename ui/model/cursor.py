@@ -11,7 +11,8 @@ class Cursor:
 
     A new `nonce` makes the browser take move and group over. `question`: the refused action whose
     blockers are shown. `refusal`: why the last action that the visitor tried is not allowed; empty
-    if it was. `is_missed`: the last command came too late, for another board or move.
+    if it was. `note`: why the last command did nothing although it is allowed. `is_missed`: the
+    last command came too late, for another board or move.
     """
 
     move: int = 0
@@ -19,6 +20,7 @@ class Cursor:
     nonce: int = 0
     question: int | None = None
     refusal: str = ""
+    note: str = ""
     is_missed: bool = False
 
     def jump(self, move: int, selected: int = -1) -> None:

@@ -38,12 +38,15 @@ def _play(session: Session, line: Line, command: Mapping[str, Any]) -> None:
         # The question is about the plan, whatever is shown.
         line.go(PLAN)
     game = line.game_at(move)
+    if game.is_over:
+        session.cursor.note = "There is nothing to decide" if not move else "Every move is decided"
     if game.is_over or not 0 <= action < NUM_ACTIONS:
         return
     if not game.legal()[action]:
         session.cursor.refusal = explain(game, action).reason
         return
     if _is_answered(session, move):
+        session.cursor.note = "This question is answered: Try again, Next or End"
         return
     if _is_asked(session, move):
         _answer(session, line, move, action)

@@ -309,7 +309,7 @@ def _take(session: Session, plan: OpenPlan, shown: _Shown) -> bool:
     if shown.line is None and command.get("do") == "follow":
         films.follow(session, plan, again=True)
     elif shown.line is None:
-        cursor.refusal = "The plan is still being played as moves of the game."
+        cursor.note = "The plan is still being played as moves of the game."
     else:
         dispatch(session, shown.line, command)
     return True

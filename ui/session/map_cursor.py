@@ -46,7 +46,7 @@ def take(
         cursor.question = None
     cursor.move, cursor.selected = int(state["move"]), int(state["selected"])
     if command is not None:
-        cursor.move, cursor.refusal = int(command["move"]), ""
+        cursor.move, cursor.refusal, cursor.note = int(command["move"]), "", ""
     return command
 
 
@@ -59,4 +59,5 @@ def answer(session: Session, key: str, cursor: Cursor) -> dict[str, Any]:
         "handled": session.handled.get(key, 0),
         **({"missed": True} if cursor.is_missed else {}),
         **({"refusal": cursor.refusal[:_LONGEST_REASON]} if cursor.refusal else {}),
+        **({"note": cursor.note} if cursor.note else {}),
     }

@@ -136,6 +136,8 @@ def test_another_key_keeps_the_verdict() -> None:
     tell(at, quiz.move, do="play", action=line.film.actions[quiz.move])
     assert quiz.answer is answer and line.tree == tree
     assert panel_text(at) == told
+    cursor = session_of(at).cursor
+    assert "answered" in cursor.note and not cursor.refusal
     assert f"Question 1 of {len(quiz.questions)}" in told or "as good as the plan" in told
 
 

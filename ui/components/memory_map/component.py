@@ -4,10 +4,11 @@
 `move`, `selected` (group or -1), `nonce` (a new number makes the browser take over `move` and
 `selected`), `board` (the game that is played on; commands that wait are dropped when another one is
 shown), `handled` (serial number of the last command answered), `missed` (the answer is that it came
-too late), `refusal` (why it was not allowed, if it was not), `overlay`, `draft`, `tree` and
-`players`, `link` and `look` (`ui.session.links`), and `is_plain` (leave out shapes and kinds of
-instructions). What the user does comes back as `st.session_state[key]["cursor"]`: plan, move,
-selected, nonce, and, until it is answered, the last `command` (`ui.play.commands`).
+too late), `refusal` (why it was not allowed, if it was not), `note` (why it did nothing),
+`overlay`, `draft`, `tree` and `players`, `link` and `look` (`ui.session.links`), and `is_plain`
+(leave out shapes and kinds of instructions). What the user does comes back as
+`st.session_state[key]["cursor"]`: plan, move, selected, nonce, and, until it is answered, the last
+`command` (`ui.play.commands`).
 """
 
 from __future__ import annotations

@@ -54,12 +54,8 @@ class MapView extends View {
       this.state.selected = data.selected ?? NONE;
       this.state.move = this.bounded(data.move);
       this.reveal();
-    } else if (this.order?.do === "play" && this.order.serial === data.handled && !data.missed) {
-      this.say(`${ACTIONS[this.order.action]} is not allowed here. ${data.refusal ?? ""}`, REASON_MS);
-      this.refusedAt = this.state.move;
-      flash(this.order.action);
     }
-    if (data.missed && this.order?.serial === data.handled) this.say(MISSED, REASON_MS);
+    if (this.order?.serial === data.handled) this.tellOutcome(data);
     this.state.move = this.bounded(this.state.move);
     drawTree(this, data.tree);
     drawPlayers(this, sent.players);
@@ -68,6 +64,16 @@ class MapView extends View {
     this.answered(data.handled);
     this.explaining = setTimeout(() => this.explainTerms(), PANEL_MS);
     if (data.draft && plan.version !== data.draft.number) this.tell();
+  }
+
+  // Says what has become of the last command, where nothing else shows it.
+  tellOutcome({ missed, refusal, note }) {
+    if (missed) this.say(MISSED, REASON_MS);
+    else if (refusal) {
+      this.say(`${ACTIONS[this.order.action]} is not allowed here. ${refusal}`, REASON_MS);
+      this.refusedAt = this.state.move;
+      flash(this.order.action);
+    } else if (note) this.say(note, REASON_MS);
   }
 
   // Shows another program: whole, or in the look that this browser or the link had of it.

@@ -220,6 +220,8 @@ class QuestionScene:
         """See `Scene.decide`; the first action is the answer."""
         key, state = self.question.key, self.state
         if key in state.answers:
+            onward = ": go on with Next position" if state.run is None else ""
+            seat.cursor.note = f"This position is answered{onward}"
             return False
         answer = self.question.answer(action)
         state.answers[key] = answer
