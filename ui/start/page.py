@@ -86,6 +86,10 @@ def _continue(session: Session) -> None:
         width="stretch",
         help=f"Back to {session.pages[last.page].title}, where you were",
     ):
+        if "program" in last.query:
+            # Another program may be open by now, which the page would go on with.
+            opening.open_link(session, last.query)
+            session.is_restored = False
         st.switch_page(session.pages[last.page], query_params=dict(last.query))
 
 

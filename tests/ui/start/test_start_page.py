@@ -11,7 +11,7 @@ from engine.program.proof import gap
 from tests.ui.apps import SECONDS
 from ui.model.programs.catalogue import family
 from ui.model.start.toy import telling
-from ui.session import caching
+from ui.session import caching, opening
 from ui.session.last_view import View
 
 APP = Path(__file__).resolve().parents[3] / "ui" / "app.py"
@@ -83,3 +83,17 @@ def test_a_card_opens_the_best_plan() -> None:
     assert not at.exception
     session = at.session_state["explorer"]
     assert (session.program_name, session.plan_name) == (entry.name, "best known")
+
+
+def test_the_way_back_leads_to_that_program_though_another_is_open_by_now() -> None:
+    at = start()
+    session = at.session_state["explorer"]
+    opening.open_named(session, "teach-prefetch")
+    query = {"program": "teach-loop-carry", "plan": "greedy", "move": "3", "select": "1"}
+    caching.last_views().put(session.identity, View("play", query))
+    session.is_restored = True
+    at.run()
+    at.button(key="continue").click().run()
+    assert not at.exception
+    assert (session.program_name, session.plan_name) == ("teach-loop-carry", "greedy")
+    assert (session.cursor.move, session.cursor.selected) == (2, 1)
