@@ -32,6 +32,7 @@ PLACES = """elements => elements.map(e => {
   const box = e.getBoundingClientRect();
   return [box.x, box.y, box.width, box.height];
 })"""
+HREF = "location.href"
 QUERY = "program=resnet50-v5e-b64&move=100"
 
 
@@ -376,3 +377,22 @@ def test_scrubbing_and_the_curve_send_nothing_until_the_hand_rests(own: Page) ->
     assert eventually(lambda: number(own, "move") > before)
     traffic.settle()
     assert 0 < traffic.sent < STEP_BYTES
+
+
+def test_back_leads_to_the_page_before_and_not_through_the_moves(own: Page, server: str) -> None:
+    before = own.evaluate("history.length")
+    for _ in range(3):
+        press(own, "ArrowRight")
+        shown = f"move={number(own, 'move') + 1}"
+        assert eventually(lambda shown=shown: shown in own.evaluate(HREF))
+    assert own.evaluate("history.length") == before
+    address = own.evaluate(HREF)
+    own.get_by_role("link", name="Words").click()
+    own.wait_for_url(f"{server}/words**")
+    settle(own)
+    own.go_back()
+    own.wait_for_url(f"{server}/play**")
+    wait_for_map(own)
+    assert eventually(lambda: own.evaluate(HREF) == address)
+    own.go_forward()
+    own.wait_for_url(f"{server}/words**")

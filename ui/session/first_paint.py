@@ -45,7 +45,7 @@ def head(page: str) -> str:
 
 
 def body(page: str, query: str) -> str:
-    """The first paint of a page, to stand at the beginning of its body.
+    """The first paint of a page, to stand at the beginning of its body; with `history.js`.
 
     `query`: what stands in the address behind the question mark; it may say anything.
     """
@@ -58,6 +58,7 @@ def body(page: str, query: str) -> str:
             header(aria_hidden="true")[img(alt="", src=_logo()), nav[names]],
             main[_picture(page, query) or _outline(PAGES[page][0])],
             script[Markup(_text("first_paint.js"))],
+            script[Markup(_text("history.js"))],
         ]
     )
 
