@@ -2,23 +2,24 @@
 
 The agent plays the whole rest of the game in a process of its own, of which as many moves are taken
 over as were asked for; what it thought on the way can then be looked at in Search. A solver's plan
-is followed as far as the rules allow; where there is none yet, the solver runs first.
+is followed as far as the rules allow; where there is none yet, the solver runs first, and where it
+takes long to find how the game follows it, a job does that.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from engine.errors import EngineError
 from engine.game.notes import options_of
-from engine.plan.model import Plan
-from ui.jobs.protocol import MUZERO, PLAY, SOLVE, Order
+from ui.jobs.protocol import DONE, FOLLOW, MUZERO, PLAY, SOLVE, Order
 from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED, shipped
 from ui.model.play.line import Line, PlanPlayer, Player, players
 from ui.model.search.state import Thought, played_on
 from ui.session import caching, films
-from ui.session.state import OpenPlan, PlayRequest, Session
+from ui.session.state import OpenPlan, OpenProgram, PlayRequest, Session
 
 AGENT, PRACTISED_AGENT = "the agent", "the agent, practised"
 LIKE = "like "
@@ -49,9 +50,12 @@ def go_on(session: Session, line: Line, begin: int, name: str, num_moves: int) -
     player = _at_once(session, line, name)
     if player is not None:
         return line.let(begin, player, num_moves)
-    begun = line.actions_before(begin)
-    job = _order_agent(session, line, begun, name) if name in (AGENT, PRACTISED_AGENT) else None
-    if job is None:
+    begun, known = line.actions_before(begin), session.open.plans.get(name.removeprefix(LIKE))
+    if name in (AGENT, PRACTISED_AGENT):
+        job = _order_agent(session, line, begun, name)
+    elif known is not None:
+        job = films.follow(session, known, again=True)
+    else:
         order = Order(SOLVE, name.removeprefix(LIKE), _SOLVER_SECONDS)
         job = caching.workshop().order(session.open.program, order, session.identity)
     before, plan = session.open.play_request, session.plan
@@ -73,25 +77,41 @@ def take_result(session: Session) -> str:
     opened, request = session.open, session.open.play_request
     if request is None or not request.job.is_over:
         return ""
+    opened.collect()
     opened.play_request = None
-    line, played = opened.lines.get(request.plan), request.job.plan
-    if line is None or played is None:
-        return request.job.error
+    line, job = opened.lines.get(request.plan), request.job
+    liked = _liked(opened, job)
+    if line is None or (liked is None and job.plan is None):
+        return job.error
+    if liked is not None and job.order.kind == SOLVE and not films.is_soon(opened, liked):
+        opened.play_request = replace(request, job=films.follow(session, liked, again=True))
+        return ""
     try:
-        actions = _actions(session, line, request, played)
+        actions = _actions(session, line, request, liked)
     except EngineError as error:
         return str(error)
     _show(session, line, request, actions)
     return ""
 
 
-def _actions(session: Session, line: Line, request: PlayRequest, played: Plan) -> tuple[int, ...]:
+def _liked(opened: OpenProgram, job: Job) -> OpenPlan | None:
+    """The plan that a solver made, or that a job has followed; None if it did neither."""
+    if job.order.kind == SOLVE and job.plan is not None:
+        return opened.plans[opened.add_solved(job, job.plan)]
+    is_followed = job.order.kind == FOLLOW and job.state == DONE
+    plans = opened.plans.values() if is_followed else ()
+    return next((plan for plan in plans if plan.identity == job.order.basis), None)
+
+
+def _actions(
+    session: Session, line: Line, request: PlayRequest, liked: OpenPlan | None
+) -> tuple[int, ...]:
     """The actions from the game's first move to the last of those that were asked for."""
-    opened = session.open
-    if request.job.order.kind == SOLVE:
-        name = opened.add_solved(request.job, played)
-        player = _like(session, opened.plans[name], request.player)
+    opened, played = session.open, request.job.plan
+    if liked is not None:
+        player = _like(session, liked, request.player)
         return line.continued(request.begun, player, request.num_moves)
+    assert played is not None, "the agent has played"
     opened.searches.add(played_on(request.job), is_shown=not opened.searches.thoughts)
     film = films.film_of(opened, played, opened.identity_of(played))
     return film.actions[: len(request.begun) + request.num_moves]
@@ -100,8 +120,9 @@ def _actions(session: Session, line: Line, request: PlayRequest, played: Plan) -
 def _at_once(session: Session, line: Line, name: str) -> Player | None:
     """The player of a name, if it needs no job to decide its moves."""
     player = players(line.film).get(name)
-    plan = session.open.plans.get(name.removeprefix(LIKE))
-    return player or (_like(session, plan, name) if name.startswith(LIKE) and plan else None)
+    plan = session.open.plans.get(name.removeprefix(LIKE)) if name.startswith(LIKE) else None
+    is_soon = plan is not None and films.is_soon(session.open, plan)
+    return player or (_like(session, plan, name) if plan is not None and is_soon else None)
 
 
 def _like(session: Session, plan: OpenPlan, name: str) -> Player:

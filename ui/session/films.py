@@ -133,7 +133,8 @@ def line_at_hand(session: Session, plan: OpenPlan) -> Line | None:
 def is_soon(opened: OpenProgram, plan: OpenPlan) -> bool:
     """Whether a film takes a second, not a minute."""
     is_small = len(opened.program.touches) <= QUICK_TOUCHES
-    return is_small or notes_its_game(plan.plan) or _record(opened, plan.identity) is not None
+    is_known = _record(opened, plan.identity) or _films().find(plan.identity)
+    return is_small or notes_its_game(plan.plan) or is_known is not None
 
 
 def follow(session: Session, plan: OpenPlan, *, again: bool = False) -> Job:

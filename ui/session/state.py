@@ -275,7 +275,7 @@ class OpenProgram:
     def all_jobs(self) -> list[Job]:
         """The runs of all pages."""
         asked = [] if self.play_request is None else [self.play_request.job]
-        return [*self.jobs, *self.searches.jobs, *asked]
+        return list(dict.fromkeys([*self.jobs, *self.searches.jobs, *asked]))
 
     @property
     def is_busy(self) -> bool:

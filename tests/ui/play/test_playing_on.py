@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,15 +13,19 @@ from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.program import library
+from engine.program.model import Program
 from engine.solvers import solve
 from tests.ui.apps import session_of
 from tests.ui.play_page import first_choice, line_of, opened, panel_text, tell
 from tests.ui.waiting import are_over
-from ui.jobs.protocol import DONE, FAILED, SOLVE, STOPPED, Order
+from ui.jobs.protocol import DONE, FAILED, FOLLOW, SOLVE, STOPPED, Order
+from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
+from ui.model.play.film import Film
 from ui.model.play.ghosts import ghosts, opinion_of
 from ui.model.play.line import PLAN
 from ui.play import playing_on
+from ui.session import caching, films
 from ui.session.state import PlayRequest
 
 PROGRAM = "teach-keep-or-drop"
@@ -67,6 +72,40 @@ def test_a_solver_without_a_plan_runs_first_and_is_followed() -> None:
     assert line.tree.lines[-1].by == "like all_slow"
     ask(at, "like all_slow", move=0)
     assert here.open.play_request is None, "its plan is here by now"
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_a_plan_that_takes_long_to_follow_is_followed_in_a_job(
+    monkeypatch: pytest.MonkeyPatch, is_listed: bool
+) -> None:
+    at = opened(PROGRAM)
+    here, line = session_of(at), line_of(at)
+    made, kept = Workshop(), films.Films()
+    monkeypatch.setattr(caching, "workshop", lambda: made)
+    monkeypatch.setattr(films, "_films", lambda: kept)
+    monkeypatch.setattr(films, "QUICK_TOUCHES", 0)
+    monkeypatch.setattr(films.Film, "__init__", seldom(films.Film.__init__))
+    if is_listed:
+        here.open.add_plan("all_slow", solve("all_slow", here.open.program))
+        at.run()
+    ask(at, "like all_slow", move=0)
+    while here.open.play_request is not None:
+        wait(at)
+    identity = here.open.plans["all_slow"].identity
+    assert [j.order.basis for j in here.open.jobs if j.order.kind == FOLLOW] == [identity]
+    assert line.is_complete and line.tree.lines[-1].by == "like all_slow"
+
+
+def seldom(make: Callable[..., None]) -> Callable[..., None]:
+    """Makes films, but none without a record of its game."""
+
+    def made(
+        self: Film, program: Program, plan: Plan, record: object = None, *rest: object
+    ) -> None:
+        assert record is not None, "this takes minutes, of a large program"
+        make(self, program, plan, record, *rest)
+
+    return made
 
 
 def test_a_stopped_request_changes_nothing() -> None:

@@ -68,7 +68,7 @@ def test_the_map_comes_before_its_moves(monkeypatch: pytest.MonkeyPatch) -> None
     assert "The map shows the whole plan" in panel_text(at)
     (job,) = [j for j in here.open.jobs if j.order.kind == FOLLOW]
     tell(at, 1, do="play", action=2)
-    assert here.cursor.refusal and here.cursor.move == 1
+    assert here.cursor.note and here.cursor.move == 1
     assert are_over([job])
     at.run()
     assert here.plan.identity in here.open.records
