@@ -375,7 +375,7 @@ class Session:
         if name != self.program_name:
             self.program_name, self.plan_name, self.awaited_query = name, "", {}
             self.cursor.question = self.eviction = self.quiz = None
-            self.is_as_moves = False
+            self.is_as_moves, self.look = False, {}
             self.notices.clear()
             self.cursor.jump(0)
 

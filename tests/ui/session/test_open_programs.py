@@ -34,6 +34,14 @@ def test_a_links_line_is_not_awaited_on_another_plan(session: Session, program: 
         assert not session.awaited_query
 
 
+def test_a_links_window_is_of_its_program_alone(session: Session, program: Program) -> None:
+    session.look = {"window": "0_2_0_9"}
+    session.open_program("c", program)
+    assert session.look, "it is in use already"
+    session.open_program("d", program)
+    assert not session.look
+
+
 def job(kind: str) -> Job:
     return Job(Run(Order(kind, "work", 1.0), ""))
 
