@@ -98,7 +98,7 @@ def _board(scene: Scene, seat: Seat, panel: DeltaGenerator) -> None:
             "board": seat.board,
             "overlay": _overlay(scene, seat),
             "draft": message,
-            "tree": {"name": scene.title, "current": -1, "rows": []},
+            "tree": {"name": scene.title, "current": -1, "rows": [], "can": _can(seat)},
             "players": [],
             "link": {},
             "look": dict(scene.look),
@@ -107,6 +107,14 @@ def _board(scene: Scene, seat: Seat, panel: DeltaGenerator) -> None:
         },
         key=scene.key,
     )
+
+
+def _can(seat: Seat) -> list[str]:
+    """Which of undo and redo would change the board; who looks at a line goes back by both."""
+    attempt = seat.attempt
+    is_line = seat.line is not None
+    known = {"undo": attempt.is_begun or is_line, "redo": bool(attempt.undone) or is_line}
+    return [name for name, would_do in known.items() if would_do]
 
 
 def _overlay(scene: Scene, seat: Seat) -> dict[str, Any] | None:

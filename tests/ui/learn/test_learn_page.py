@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -73,6 +74,21 @@ def test_what_is_said_after_a_lesson_is_marked_up() -> None:
     for action in Judge(lesson).best.actions:
         command(at, "play", lesson.name, action=action)
     assert str(mark_up(lesson.after)) in html(at)
+
+
+def test_undo_and_redo_are_offered_where_there_is_something_to_take_back() -> None:
+    at = open_view(_learn, lesson=FIRST.name)
+
+    def offered() -> list[str]:
+        maps = [e for e in at.get("bidi_component") if e.proto.component_name == "memory_map"]
+        found: list[str] = json.loads(maps[-1].proto.json)["tree"]["can"]
+        return found
+
+    assert offered() == []
+    command(at, "play", action=NO_COPY)
+    assert offered() == ["undo"]
+    command(at, "undo")
+    assert offered() == ["redo"]
 
 
 def test_a_missed_goal_says_by_how_much_and_can_be_undone() -> None:

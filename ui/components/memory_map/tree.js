@@ -23,7 +23,7 @@ function drawTree(map, tree) {
   walk(PLAN_LINE, 1);
   list.innerHTML = items.join("");
   for (const button of map.root.querySelectorAll('[data-do="undo"], [data-do="redo"]'))
-    button.disabled = tree.current === PLAN_LINE;
+    button.disabled = tree.can ? !tree.can.includes(button.dataset.do) : tree.current === PLAN_LINE;
   map.root.querySelector(".variations .hint").textContent = tree.rows.length
     ? `saved against the plan${tree.as_moves ? " as moves" : ""}, with its rest`
     : "play another action to begin one";
