@@ -6,6 +6,7 @@ import { declared } from "./declared.js";
 
 const MAP = declared(["HELP", "KEYS", "ACTION_KEYS", "MapView"], ["components/memory_map/keys.js"], "class MapView {}");
 const SEARCH = declared(["HELP"], ["search/tree/keys.js"]);
+const { View } = declared(["View"], ["components/common.js"]);
 const WALKING = ["←", "→", "↑", "↓", "Esc", "Space"];
 
 function meanings(help) {
@@ -35,7 +36,7 @@ test("keys outside of a map that is but a film are the page's", () => {
   globalThis.Element = class {};
   const root = { isConnected: true },
     done = [];
-  const map = Object.assign(new MAP.MapView(), { plan: {}, root, answers: (key) => done.push(key) });
+  const map = Object.assign(new MAP.MapView(), { plan: {}, root, answersHelp: () => false, answers: (key) => done.push(key) });
   const press = (key, ...path) =>
     map.key({ key, composedPath: () => path, preventDefault() {}, stopImmediatePropagation() {} });
   press("ArrowDown", {});
@@ -44,4 +45,54 @@ test("keys outside of a map that is but a film are the page's", () => {
   press("j", {});
   press("ArrowRight", {}, root);
   assert.deepEqual(done, ["ArrowDown", "ArrowRight"]);
+});
+
+// A key pressed on `target`, and what has become of it.
+function pressed(map, key, target) {
+  const seen = { isHeld: false, isStopped: false };
+  map.key({
+    key,
+    composedPath: () => [target],
+    preventDefault: () => Object.assign(seen, { isHeld: true }),
+    stopImmediatePropagation: () => Object.assign(seen, { isStopped: true }),
+  });
+  return seen;
+}
+
+test("while the list of keys is open, nothing behind it answers", () => {
+  globalThis.Element = class {};
+  const done = [],
+    button = { focus: () => done.push("focus") },
+    box = { hidden: false, querySelector: () => button },
+    root = { isConnected: true, querySelector: () => box };
+  const map = Object.assign(new MAP.MapView(), { plan: {}, root, help: () => done.push("closed"), answers: (key) => done.push(key) });
+  map.answersHelp = View.prototype.answersHelp;
+  for (const key of ["1", "n", "g", "ArrowRight"]) assert.ok(pressed(map, key, {}).isStopped);
+  assert.deepEqual(done, []);
+  for (const key of ["Tab", "Escape", "?"]) assert.ok(pressed(map, key, {}).isHeld);
+  assert.deepEqual(done, ["focus", "closed", "closed"]);
+  assert.ok(!pressed(map, "Enter", {}).isHeld, "it presses the button");
+  box.hidden = true;
+  pressed(map, "n", {});
+  assert.deepEqual(done.slice(3), ["n"]);
+});
+
+test("a pane that the keyboard is in scrolls by its own keys", () => {
+  globalThis.Element = class {
+    constructor(...names) {
+      this.names = names;
+    }
+    closest(selector) {
+      return this.names.includes(selector) ? this : null;
+    }
+  };
+  const done = [],
+    root = { isConnected: true, querySelector: () => ({ hidden: true }) };
+  const map = Object.assign(new MAP.MapView(), { plan: {}, root, answersHelp: () => false, answers: (key) => done.push(key) });
+  const pane = new Element(".scroll:focus-visible");
+  for (const key of ["ArrowDown", "ArrowUp", "Home", "End", " ", "PageDown"]) assert.ok(!pressed(map, key, pane).isHeld);
+  assert.deepEqual(done, []);
+  for (const key of ["ArrowRight", "j"]) pressed(map, key, pane);
+  pressed(map, "ArrowDown", new Element());
+  assert.deepEqual(done, ["ArrowRight", "j", "ArrowDown"]);
 });

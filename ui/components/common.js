@@ -57,6 +57,18 @@ class View {
     else box.querySelector("button").focus();
   }
 
+  // Whether the list of keys is open: then it alone answers, until it is closed, and Tab stays in it.
+  answersHelp(event) {
+    const box = this.root.querySelector(".help"),
+      { key } = event;
+    if (box.hidden) return false;
+    if (key === "Escape" || key === "?") this.help();
+    if (key === "Tab") box.querySelector("button").focus();
+    if (["Escape", "?", "Tab"].includes(key)) event.preventDefault();
+    event.stopImmediatePropagation();
+    return true;
+  }
+
   destroy() {
     for (const undo of this.cleanups) undo();
   }

@@ -57,6 +57,10 @@ const HELP = [
 const WORKED_BY_ARROWS =
   'input, textarea, select, [contenteditable="true"], [role="slider"], [role="listbox"], [role="combobox"], [role="radiogroup"], [role="tab"], [role="grid"]';
 
+// Whoever is in a pane by keyboard scrolls it by these.
+const SCROLLS = ".scroll:focus-visible",
+  SCROLLING = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "];
+
 // Keys belong to the map unless somebody is typing or working another control; on a page where it is
 // but a film, only those that are pressed on it.
 MapView.prototype.key = function (event) {
@@ -66,6 +70,8 @@ MapView.prototype.key = function (event) {
   if (this.tour && !path.includes(this.root)) return;
   if (!this.plan || !this.root.isConnected || event.altKey || event.metaKey) return;
   if (target instanceof Element && target.closest(WORKED_BY_ARROWS)) return;
+  if (this.answersHelp(event)) return;
+  if (target instanceof Element && target.closest(SCROLLS) && SCROLLING.includes(key)) return;
   if (target instanceof Element && target.closest("button, a, summary") && (key === " " || key === "Enter")) return;
   if (!this.answers(key, event.ctrlKey, event.shiftKey, event.code)) return;
   event.preventDefault();
@@ -76,14 +82,12 @@ MapView.prototype.key = function (event) {
 MapView.prototype.answers = function (key, isCtrl, isShift, code) {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[key],
     neighbour = { ArrowUp: -1, ArrowDown: 1 }[key];
-  const help = this.root.querySelector(".help");
   if (isCtrl) {
     const name = { z: "undo", Z: "redo", y: "redo" }[key];
     if (name) this.act(name);
     return Boolean(name);
   }
-  if (key === "Escape" && !help.hidden) this.help();
-  else if (key === "Escape" && this.area.isOpen) this.area.close();
+  if (key === "Escape" && this.area.isOpen) this.area.close();
   else if (key === "Escape" && this.state.selected !== NONE) this.select(NONE);
   else if (step && isShift) this.go(this.state.move + 10 * step);
   else if (neighbour) this.go(this.plan.neighbour(this.state.move, neighbour));

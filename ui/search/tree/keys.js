@@ -63,7 +63,7 @@ function listenToKeys(view) {
     "?": () => view.help(),
   };
   view.on(root, "keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !view.board) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !view.board || view.answersHelp(event)) return;
     const tag = event.target.tagName,
       isField = tag === "SELECT" || (tag === "INPUT" && event.target.type !== "range");
     if (isField && event.key !== "Escape") return;
@@ -83,9 +83,7 @@ function listenToKeys(view) {
 }
 
 function stepBack(view) {
-  const { pane } = view,
-    help = view.root.querySelector(".help");
-  if (!help.hidden) view.help();
-  else if (pane.state.selected) pane.select(0);
+  const { pane } = view;
+  if (pane.state.selected) pane.select(0);
   else pane.zoomTo(0);
 }
