@@ -89,6 +89,8 @@ def _quiz(session: Session, line: Line, command: Mapping[str, Any]) -> None:
     line.go(PLAN)
     if to == "begin":
         session.quiz = quiz_of(line.film, plan.identity)
+        if session.quiz is None:
+            session.cursor.note = "No move of this plan has a choice with anything at stake"
         session.is_as_moves = session.is_as_moves or session.quiz is not None
     elif session.quiz is None:
         pass

@@ -51,15 +51,16 @@ def turn_html(
 
     `is_game`: the map shows `plan` as the game has it, so that both speak of the same addresses.
     """
+    if game.num_moves == 0:
+        text = "This program has no move: no tensor of it can save time in fast memory."
+        return str(div(".turn")[p[text]])
     parts: list[Node]
     if session.quiz is not None and session.quiz.plan == _identity(session) and not game.is_over:
         parts = [quiz_html(session.quiz, session.cursor.move)]
     else:
         head = _plan_html if line.is_on_plan else _variation_html
         parts = [head(session, line)]
-    if game.num_moves == 0:
-        parts.append(p["This program has no move: no tensor of it can save time in fast memory."])
-    elif game.is_over:
+    if game.is_over:
         parts += [p(".headline")["The game is over"], p["Every move is decided."]]
     else:
         parts += _move_parts(session, plan, line, game, opinion, is_game)

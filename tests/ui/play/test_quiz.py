@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from ui.model.play.ghosts import Opinion
 from ui.model.play.line import PLAN, Line, PlanPlayer, RandomPlayer, Rating
 from ui.model.play.quiz import MOST_QUESTIONS, Answer, Quiz, quiz_html, quiz_of
 from ui.play import page
+from ui.session import caching
 
 PROGRAM = "alexnet-v4-b24"
 
@@ -173,3 +175,19 @@ def test_what_is_better_than_the_plan_counts(action: int, final: float, is_right
     told = str(quiz_html(quiz, 3))
     assert f"{int(is_right)} of 1 as good" in told
     assert ("As good in the end" in told) == (abs(final) < noise_s(0.0) and action != 1)
+
+
+def test_a_program_without_moves_is_offered_nothing_that_would_do_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = residual_network()
+    slow = replace(made, values=tuple(replace(v, may_be_fast=False) for v in made.values))
+    monkeypatch.setattr(caching, "sample", lambda name: slow)
+    at = opened("teach-prefetch")
+    assert line_of(at).film.num_moves == 0
+    assert "This program has no move" in panel_text(at)
+    assert "data-do=" not in panel_text(at)
+    tell(at, 0, do="quiz", to="begin")
+    assert session_of(at).quiz is None and "at stake" in session_of(at).cursor.note
+    tell(at, 0, do="play", action=0)
+    assert session_of(at).cursor.note == "There is nothing to decide"
