@@ -217,10 +217,26 @@ def test_pictures_are_saved(page: Page, tmp_path: Path) -> None:
     assert download.value.suggested_filename.endswith(".plan.json")
 
 
+def test_a_pane_scrolls_by_its_own_keys(page: Page) -> None:
+    pane, before = page.locator(".pane.program .scroll"), number(page, "move")
+    page.keyboard.press("Tab")
+    pane.focus()
+    top = pane.evaluate("e => e.scrollTop = 0")
+    page.keyboard.press("End")
+    assert eventually(lambda: pane.evaluate("e => e.scrollTop") > top)
+    assert number(page, "move") == before
+    pane.evaluate("e => e.blur()")
+
+
 def test_the_help_lists_the_keys(page: Page) -> None:
     page.keyboard.press("?")
     page.wait_for_selector(".help:visible")
     assert "undo" in page.locator(".help").inner_text()
+    before = number(page, "move")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Tab")
+    assert number(page, "move") == before
+    assert page.locator(".help button:focus").count() == 1
     page.keyboard.press("Escape")
     assert eventually(lambda: not page.locator(".help").is_visible())
 
