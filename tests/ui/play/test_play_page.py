@@ -57,6 +57,7 @@ def test_a_plan_file_is_opened_and_shown() -> None:
     at.button(key="open_plan_file").click().run()
     assert not at.exception and not at.error
     assert session.plan is not None and session.plan.name == "mine (file)"
+    assert session.plan.is_own, "it is kept, and a link spells it out"
     assert figure(at, "Checker") == "✓ valid"
 
 

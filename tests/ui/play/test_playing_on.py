@@ -222,3 +222,16 @@ def test_the_plan_that_a_solver_has_made_is_one_click_away() -> None:
     at.button(key="solved").click().run()
     assert here.plan is not None and here.plan.name == "all_slow"
     assert "solved" not in {button.key for button in at.button}
+
+
+def test_a_solver_that_is_followed_takes_no_faster_plans_name() -> None:
+    at = opened(PROGRAM)
+    here, line = session_of(at), line_of(at)
+    fast, slow = (solve(name, here.open.program) for name in ("greedy", "all_slow"))
+    here.open.add_plan("all_slow", fast)
+    here.open.play_request = request_of(at, DONE, slow)
+    at.run()
+    assert not at.exception
+    assert here.open.plans["all_slow"].plan is fast
+    assert here.open.plans["all_slow 2"].plan is slow
+    assert line.tree.lines[-1].by == "like all_slow"
