@@ -36,7 +36,12 @@ test("keys outside of a map that is but a film are the page's", () => {
   globalThis.Element = class {};
   const root = { isConnected: true },
     done = [];
-  const map = Object.assign(new MAP.MapView(), { plan: {}, root, answersHelp: () => false, answers: (key) => done.push(key) });
+  const map = Object.assign(new MAP.MapView(), {
+    plan: {},
+    root,
+    answersHelp: () => false,
+    answers: (key) => done.push(key),
+  });
   const press = (key, ...path) =>
     map.key({ key, composedPath: () => path, preventDefault() {}, stopImmediatePropagation() {} });
   press("ArrowDown", {});
@@ -65,7 +70,12 @@ test("while the list of keys is open, nothing behind it answers", () => {
     button = { focus: () => done.push("focus") },
     box = { hidden: false, querySelector: () => button },
     root = { isConnected: true, querySelector: () => box };
-  const map = Object.assign(new MAP.MapView(), { plan: {}, root, help: () => done.push("closed"), answers: (key) => done.push(key) });
+  const map = Object.assign(new MAP.MapView(), {
+    plan: {},
+    root,
+    help: () => done.push("closed"),
+    answers: (key) => done.push(key),
+  });
   map.answersHelp = View.prototype.answersHelp;
   for (const key of ["1", "n", "g", "ArrowRight"]) assert.ok(pressed(map, key, {}).isStopped);
   assert.deepEqual(done, []);
@@ -88,9 +98,15 @@ test("a pane that the keyboard is in scrolls by its own keys", () => {
   };
   const done = [],
     root = { isConnected: true, querySelector: () => ({ hidden: true }) };
-  const map = Object.assign(new MAP.MapView(), { plan: {}, root, answersHelp: () => false, answers: (key) => done.push(key) });
+  const map = Object.assign(new MAP.MapView(), {
+    plan: {},
+    root,
+    answersHelp: () => false,
+    answers: (key) => done.push(key),
+  });
   const pane = new Element(".scroll:focus-visible");
-  for (const key of ["ArrowDown", "ArrowUp", "Home", "End", " ", "PageDown"]) assert.ok(!pressed(map, key, pane).isHeld);
+  for (const key of ["ArrowDown", "ArrowUp", "Home", "End", " ", "PageDown"])
+    assert.ok(!pressed(map, key, pane).isHeld);
   assert.deepEqual(done, []);
   for (const key of ["ArrowRight", "j"]) pressed(map, key, pane);
   pressed(map, "ArrowDown", new Element());
