@@ -168,7 +168,9 @@ def run(section: str, settings: Settings) -> None:
         text = "had ended before" if found is None else "; ".join(found) or "nothing left"
         when = f"{after_s:4.1f} of {lengths[name]:4.1f} s"
         print(f"{name:14} killed after {when}: {text}", flush=True)
-        if found is not None:
+        if found is None:
+            lengths[name] = after_s
+        else:
             note(name, found)
             kills += 1
             faults += len(found)
