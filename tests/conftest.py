@@ -28,6 +28,9 @@ os.environ.setdefault(
 # compiles it (more than a minute the first time) and holds it to the interpreted one.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
+# What the explorer keeps beyond its process is kept by tests that say so alone.
+os.environ["MALLOCMUZERO_RESULTS"] = ""
+
 # What is compiled is kept between test files, processes and runs, where the engine keeps it too
 # (`engine.agent.compile_cache`): the key is the program, the flags and the version of the compiler.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mallocmuzero" / "jax"

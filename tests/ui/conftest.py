@@ -11,17 +11,8 @@ from tests.ui.apps import packages_scanned_once
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
 from ui.jobs.queue import Workshop
-from ui.jobs.store import VARIABLE
 from ui.model.play.film import Film
 from ui.session import caching
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _no_results_on_disk() -> Iterator[None]:
-    """Only tests that say so keep results beyond their process."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(VARIABLE, "")
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -32,8 +32,9 @@ class KeptNotes:
 
     def find(self, visitor: str, program: str) -> MoveNotes:
         """A visitor's notes on a program, by its content hash; none where they cannot be read."""
+        place = self._place(visitor, program)
         try:
-            return notes_from_json(read_json(self._place(visitor, program) / _FILE))
+            return MoveNotes() if place is None else notes_from_json(read_json(place / _FILE))
         except EngineError:
             return MoveNotes()
 
@@ -42,11 +43,12 @@ class KeptNotes:
 
         Other tabs may have changed others.
         """
-        if self._folder is None:
+        place = self._place(visitor, program)
+        if self._folder is None or place is None:
             return False
         try:
             with self._lock:
-                notes, place = self.find(visitor, program), self._place(visitor, program)
+                notes = self.find(visitor, program)
                 notes.take(changed)
                 place.mkdir(parents=True, exist_ok=True)
                 write_bytes(place / _FILE, json.dumps(notes.to_json()).encode())
@@ -57,5 +59,5 @@ class KeptNotes:
             return False
         return True
 
-    def _place(self, visitor: str, program: str) -> Path:
-        return (self._folder or Path()) / visitor / program
+    def _place(self, visitor: str, program: str) -> Path | None:
+        return self._folder / visitor / program if self._folder and visitor else None

@@ -393,6 +393,7 @@ def test_kept_notes_are_those_of_all_tabs_and_the_oldest_go(tmp_path: Path) -> N
     assert not store.save("v", "cc", [Note("h", move, "x") for move in range(MOST_NOTES)])
     (tmp_path / "file").write_text("")
     assert not KeptNotes(tmp_path / "file").save("v", "aa", [Note("g", 1, "x")])
+    assert not store.save("", "aa", [Note("g", 1, "x")])
 
 
 def test_a_link_with_broken_notes_says_so() -> None:
