@@ -34,6 +34,11 @@ from engine.program.validate import validate
 from tests.program.floored import floored
 from tests.program.hlo.modules import module, program
 
+BELOW_SEVEN = """%condition
+  p = (s32[], A) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  m = s32[] constant(7)
+  ROOT c1 = pred[] compare(i, m), direction=LT"""
 UNKNOWN = module(
     """  a = A parameter(0)
   n = s32[] parameter(1)
@@ -43,11 +48,7 @@ UNKNOWN = module(
   y = A get-tuple-element(w), index=1
   c = A conditional(n, y, y), branch_computations={%idle, %busy}
   ROOT d = A exponential(c)""",
-    """%condition
-  p = (s32[], A) parameter(0)
-  i = s32[] get-tuple-element(p), index=0
-  m = s32[] constant(7)
-  ROOT c1 = pred[] compare(i, m), direction=LT""",
+    BELOW_SEVEN,
     """%body
   q = (s32[], A) parameter(0)
   j = s32[] get-tuple-element(q), index=0
@@ -71,11 +72,7 @@ FLYING = module(
   y = A get-tuple-element(w), index=1
   d = HOST copy-done(s)
   ROOT r = (HOST, A) tuple(d, y)""".replace("HOST", "f32[64,128]{1,0:S(5)}"),
-    """%condition
-  p = (s32[], A) parameter(0)
-  i = s32[] get-tuple-element(p), index=0
-  m = s32[] constant(7)
-  ROOT c1 = pred[] compare(i, m), direction=LT""",
+    BELOW_SEVEN,
     """%body
   q = (s32[], A) parameter(0)
   j = s32[] get-tuple-element(q), index=0

@@ -6,13 +6,18 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import TypeVar
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.waiting import SECONDS
+from ui.session import caching, state
 from ui.session.state import Session
+from ui.session.visitor_folders import VisitorFolders
+
+Store = TypeVar("Store", bound=VisitorFolders)
 
 
 @contextmanager
@@ -44,3 +49,10 @@ def session_of(at: AppTest) -> Session:
     """What the visitor of that view has open."""
     found: Session = at.session_state["explorer"]
     return found
+
+
+def kept_by_a_server(monkeypatch: pytest.MonkeyPatch, name: str, store: Store) -> Store:
+    """The store, as that of a server whose visitor is always the same; `name`: in `caching`."""
+    monkeypatch.setattr(caching, name, lambda: store)
+    monkeypatch.setattr(state, "visitor_of", lambda cookie: "v")
+    return store

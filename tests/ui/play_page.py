@@ -47,6 +47,16 @@ def line_of(at: AppTest) -> Line:
     return films.line_of(here, here.plan)
 
 
+def first_refused(line: Line) -> tuple[int, int]:
+    """A move of the plan, and an action that is not legal there."""
+    return next(
+        (m, a)
+        for m in range(line.film.num_moves)
+        for a, is_legal in enumerate(line.game_at(m).legal())
+        if not is_legal
+    )
+
+
 def first_choice(at: AppTest) -> tuple[int, int]:
     """A move with an action that the plan does not play, and that action."""
     line = line_of(at)

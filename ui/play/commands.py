@@ -11,7 +11,7 @@ from engine.game.reference.explain import explain
 from engine.game.reference.game import ReferenceGame
 from ui.model.play.eviction import evict
 from ui.model.play.line import PLAN, Line, Rating
-from ui.model.play.quiz import Answer, quiz_of
+from ui.model.play.quiz import Answer, Quiz, quiz_of
 from ui.play import playing_on
 from ui.play.references import rival_of
 from ui.session import opening
@@ -92,15 +92,18 @@ def _quiz(session: Session, line: Line, command: Mapping[str, Any]) -> None:
         if session.quiz is None:
             session.cursor.note = "No move of this plan has a choice with anything at stake"
         session.is_as_moves = session.is_as_moves or session.quiz is not None
-    elif session.quiz is None:
-        pass
-    elif to == "end":
+    elif session.quiz is not None:
+        _go_on_asking(session, session.quiz, to)
+    _show(session, line, session.quiz.move if session.quiz else session.cursor.move)
+
+
+def _go_on_asking(session: Session, quiz: Quiz, to: str) -> None:
+    if to == "end":
         session.quiz, session.is_as_moves = None, False
     elif to == "again":
-        session.quiz.answers.pop(session.quiz.move, None)
-    elif to == "next" and not session.quiz.is_last:
-        session.quiz.at += 1
-    _show(session, line, session.quiz.move if session.quiz else session.cursor.move)
+        quiz.answers.pop(quiz.move, None)
+    elif to == "next" and not quiz.is_last:
+        quiz.at += 1
 
 
 def _let(session: Session, line: Line, command: Mapping[str, Any]) -> None:

@@ -380,7 +380,7 @@ def look_up(session: Session, name: str) -> OpenProgram | None:
 
 
 def remove(session: Session, name: str) -> None:
-    """Forget a program that the visitor brought, and end its runs.
+    """Forget a program that the visitor brought with all that was made of it, and end its runs.
 
     The first sample is opened if it was in use.
     """
@@ -390,7 +390,8 @@ def remove(session: Session, name: str) -> None:
     opened = session.shelf.pop(name, None) or session.programs.pop(name)
     for job in opened.all_jobs():
         job.stop()
-    caching.own_games().remove(session.identity, opened.identity)
+    for kept in (caching.own_games(), caching.kept_notes()):
+        kept.forget(session.identity, opened.identity)
 
 
 def _show_telling_move(session: Session) -> None:

@@ -1,32 +1,21 @@
-"""What visitors made in Play on disk: their own plans, and the variations that leave plans.
-
-One folder per visitor, in it one per program, called by the program's content, with one file.
-"""
+"""What visitors made in Play on disk: their own plans, and the variations that leave plans."""
 
 from __future__ import annotations
 
-import gzip
 import json
-import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
-from engine.files import read_json
-from engine.folders import temporary_folder
+from engine.files import read_json, write_bytes
 from engine.plan.io import plan_from_json, plan_to_json
 from engine.plan.model import Plan
-from ui.jobs.store import forget_oldest
 from ui.model.play.line import Rating, Variation
+from ui.session.visitor_folders import VisitorFolders
 
 _FILE = "games.json.gz"
-_MOST_OF_ONE = 64
-"""Programs with games that are kept for one visitor: such a file has some kilobytes."""
-_MOST_OF_ALL = 2000
-_MOST_BYTES = 2**30
-"""Bytes on disk, of all visitors together."""
 
 
 @dataclass(frozen=True)
@@ -42,53 +31,30 @@ class Games:
     trees: Mapping[str, tuple[str, tuple[Variation, ...]]] = field(default_factory=dict)
 
 
-class OwnGames:
-    """The games of each visitor, the oldest of which go when there are too many."""
-
-    def __init__(
-        self,
-        folder: Path | None,
-        most_of_one: int = _MOST_OF_ONE,
-        most_of_all: int = _MOST_OF_ALL,
-        most_bytes: int = _MOST_BYTES,
-    ) -> None:
-        """`folder` None: keep nothing. `most_bytes`: of all visitors together."""
-        self._folder, self._most_bytes = folder, most_bytes
-        self._most_of_one, self._most_of_all = most_of_one, most_of_all
+@dataclass(frozen=True)
+class OwnGames(VisitorFolders):
+    """The games of each visitor: such a file has some kilobytes."""
 
     def save(self, visitor: str, program: str, games: Games) -> None:
         """Keep the games of a program in place of those before.
 
         A full or read-only disk loses them, and nothing else.
         """
-        if self._folder is None or not visitor:
+        place = self.place(visitor, program)
+        if place is None:
             return
-        place = self._folder / visitor / program
-        try:
+        with suppress(OSError, EngineError):
             place.mkdir(parents=True, exist_ok=True)
-            with temporary_folder("new", place.parent) as made:
-                made_file = made / _FILE
-                made_file.write_bytes(gzip.compress(json.dumps(_body(games)).encode(), mtime=0))
-                made_file.replace(place / _FILE)
-            forget_oldest(place.parent.glob("[0-9a-f]*"), self._most_of_one, self._most_bytes)
-            forget_oldest(self._folder.glob("*/[0-9a-f]*"), self._most_of_all, self._most_bytes)
-        except OSError:
-            return
+            write_bytes(place / _FILE, json.dumps(_body(games)).encode())
+            self.forget_oldest(visitor)
 
     def find(self, visitor: str, program: str) -> Games:
         """The games of a program; none where they cannot be read any more."""
-        if self._folder is None or not visitor:
-            return Games()
-        path = self._folder / visitor / program / _FILE
+        place = self.place(visitor, program)
         try:
-            return _games(read_json(path)) if path.exists() else Games()
+            return Games() if place is None else _games(read_json(place / _FILE))
         except (EngineError, ValueError, TypeError, KeyError, AttributeError, IndexError):
             return Games()
-
-    def remove(self, visitor: str, program: str) -> None:
-        """Forget the games of a program."""
-        if self._folder is not None and visitor:
-            shutil.rmtree(self._folder / visitor / program, ignore_errors=True)
 
 
 def _body(games: Games) -> dict[str, Any]:

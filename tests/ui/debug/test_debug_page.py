@@ -20,7 +20,7 @@ from engine.game.moves import ACTION_NAMES
 from engine.plan.simulate import simulate
 from tests.debugging import studied
 from tests.strategies import all_slow_plan
-from tests.ui.apps import open_view, session_of
+from tests.ui.apps import kept_by_a_server, open_view, session_of
 from tests.ui.search_traces import made_up_trace
 from ui.components.glossary import about
 from ui.components.packing import unpack
@@ -32,7 +32,7 @@ from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
 from ui.model.debug.table import Filter
 from ui.model.search.state import GapStudy, Second, Thought, brought
-from ui.session import caching, recordings, state
+from ui.session import caching, recordings
 from ui.session.kept_notes import KeptNotes
 from ui.session.state import OpenPlan
 
@@ -327,10 +327,7 @@ def test_notes_travel_in_the_link_and_the_bundle(shown: AppTest, thought: Though
 @pytest.fixture
 def kept_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KeptNotes:
     """The notes of a server whose visitor is always the same."""
-    store = KeptNotes(tmp_path)
-    monkeypatch.setattr(caching, "kept_notes", lambda: store)
-    monkeypatch.setattr(state, "visitor_of", lambda cookie: "v")
-    return store
+    return kept_by_a_server(monkeypatch, "kept_notes", KeptNotes(tmp_path))
 
 
 def write_note(at: AppTest, text: str) -> Note:

@@ -20,7 +20,7 @@ from engine.solvers import Budget, solve
 from tests.chosen import chosen
 from tests.strategies import all_slow_plan
 from tests.ui.apps import session_of
-from tests.ui.play_page import first_choice, line_of, opened, panel_text, tell
+from tests.ui.play_page import first_choice, first_refused, line_of, opened, panel_text, tell
 from ui.components.units import time_text
 from ui.model.play.line import Line, line_text
 from ui.play.commands import dispatch
@@ -158,12 +158,7 @@ def test_a_line_is_kept_and_held_against_the_plan_that_it_left() -> None:
 def test_a_command_is_carried_out_once_and_illegal_ones_not_at_all() -> None:
     at = opened(TEACHING)
     line = line_of(at)
-    move, refused = next(
-        (m, a)
-        for m in range(line.film.num_moves)
-        for a, is_legal in enumerate(line.game_at(m).legal())
-        if not is_legal
-    )
+    move, refused = first_refused(line)
     tell(at, move, do="play", action=refused)
     assert line.is_on_plan and session_of(at).cursor.move == move
     assert session_of(at).cursor.refusal == explain(line.game_at(move), refused).reason
@@ -364,12 +359,7 @@ def test_a_copied_link_leads_others_to_a_plan_that_a_visitor_made(plan: str) -> 
 def test_a_link_to_another_game_is_not_shown_as_if_it_were_this_one() -> None:
     at = opened(TEACHING)
     line = line_of(at)
-    move, refused = next(
-        (m, a)
-        for m in range(line.film.num_moves)
-        for a, is_legal in enumerate(line.game_at(m).legal())
-        if not is_legal
-    )
+    move, refused = first_refused(line)
     there = opened(TEACHING, plan="greedy", line=line_text(move, [refused]))
     assert line_of(there).is_on_plan
     assert any("none of this game" in told.value for told in there.warning)

@@ -10,10 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from engine.program.model import Program
 from engine.solvers import solve
-from tests.ui.apps import session_of
+from tests.ui.apps import kept_by_a_server, session_of
 from tests.ui.play_page import first_choice, line_of, opened, tell
 from ui.model.play.line import Rating, Variation
-from ui.session import caching, links, state
+from ui.session import links
 from ui.session.own_games import Games, OwnGames
 
 TEACHING = "teach-fragmentation"
@@ -34,7 +34,7 @@ def test_they_come_back_as_they_were(tmp_path: Path, program: Program) -> None:
     assert OwnGames(tmp_path).find("v", "a1") == games(program, "you 2")
     for visitor, of in (("w", "a1"), ("", "a1"), ("v", "b2")):
         assert OwnGames(tmp_path).find(visitor, of) == Games()
-    OwnGames(tmp_path).remove("v", "a1")
+    OwnGames(tmp_path).forget("v", "a1")
     assert OwnGames(tmp_path).find("v", "a1") == Games()
 
 
@@ -55,17 +55,14 @@ def test_what_cannot_be_read_or_kept_costs_nothing_else(tmp_path: Path, program:
     (tmp_path / "file").write_text("")
     for store in (OwnGames(None), OwnGames(tmp_path / "file")):
         store.save("v", "a1", games(program))
-        store.remove("v", "a1")
+        store.forget("v", "a1")
         assert store.find("v", "a1") == Games()
 
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OwnGames:
     """The store of a server whose visitor is always the same."""
-    store = OwnGames(tmp_path)
-    monkeypatch.setattr(caching, "own_games", lambda: store)
-    monkeypatch.setattr(state, "visitor_of", lambda cookie: "v")
-    return store
+    return kept_by_a_server(monkeypatch, "own_games", OwnGames(tmp_path))
 
 
 def reloaded(at: AppTest) -> AppTest:

@@ -10,16 +10,18 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.debugging.move_notes import Note
 from engine.plan.io import plan_to_json
 from engine.program import library
 from engine.program.io import content_hash, to_json
 from engine.program.model import Program
 from engine.solvers import solve
-from tests.ui.apps import open_view, session_of
+from tests.ui.apps import kept_by_a_server, open_view, session_of
 from tests.ui.network import residual_network
 from ui.jobs.protocol import STOPPED
 from ui.jobs.queue import Workshop
-from ui.session import caching, opening, state
+from ui.session import opening
+from ui.session.kept_notes import KeptNotes
 from ui.session.own_programs import OwnProgram, OwnPrograms
 from ui.session.state import Session
 
@@ -94,10 +96,7 @@ def test_where_nothing_can_be_kept_all_else_goes_on(tmp_path: Path, program: Pro
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OwnPrograms:
     """The store of a server whose visitor is always the same."""
-    store = OwnPrograms(tmp_path)
-    monkeypatch.setattr(caching, "own_programs", lambda: store)
-    monkeypatch.setattr(state, "visitor_of", lambda cookie: "v")
-    return store
+    return kept_by_a_server(monkeypatch, "own_programs", OwnPrograms(tmp_path))
 
 
 def with_origin(**origin: object) -> Program:
@@ -186,11 +185,20 @@ def test_a_sample_that_is_brought_is_the_sample(kept: OwnPrograms) -> None:
     assert session.program_name == SAMPLE and kept.names("v") == []
 
 
-def test_what_is_removed_works_no_more(kept: OwnPrograms, idle_workshop: Workshop) -> None:
+def test_what_is_removed_works_no_more_and_leaves_nothing(
+    kept: OwnPrograms,
+    idle_workshop: Workshop,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    notes = kept_by_a_server(monkeypatch, "kept_notes", KeptNotes(tmp_path / "notes"))
     session = Session(identity="v")
     brought(session, residual_network())
     job = opening.order(session, "greedy", 1.0)
+    identity = session.open.identity
+    assert notes.save("v", identity, [Note("game", 1, "a thought")])
     opening.remove(session, "mine")
+    assert not list(notes.find("v", identity))
     assert job.state == STOPPED and "mine" not in session.programs
 
 
