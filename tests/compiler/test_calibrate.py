@@ -198,6 +198,22 @@ def test_they_are_told_apart_too_where_all_fast_would_be_slower_than_a_compile()
     assert all_fast_s * clock == pytest.approx(385_000, rel=1e-6)
 
 
+def test_they_are_told_apart_by_what_they_took_where_a_total_is_else_missed() -> None:
+    """As of equal copies: what a compile makes in flight takes nothing. Here each has but one."""
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+
+    def savings(*taken: float) -> NDArray[np.float64]:
+        """Of the results of `y` and `z`, which take so much of their all-slow cycles."""
+        placed = observation(imported, [2, 5])
+        alone = ([taken[0], np.nan, 1.0], [np.nan, taken[1], 1.0])
+        seen = [replace(placed, cycles=slow.cycles * share) for share in alone]
+        return fit_costs(imported.program, (0, 0, 1), slow, seen).savings[[2, 5]] / slow.cycles[0]
+
+    assert savings(0.0, 0.6) == pytest.approx([1.0, 0.4], rel=1e-3)
+    assert savings(0.6, 0.61) == pytest.approx([0.395, 0.395], rel=1e-3), "a mean says as much"
+
+
 def test_predictions_need_no_uncertainties() -> None:
     imported = three_calls()
     slow = observe(imported, imported.flow)

@@ -107,6 +107,46 @@ def test_what_is_read_from_both_memories_counts_as_slow() -> None:
     assert list(observe(own, other).is_fast) == [False, False]
 
 
+def evicted_at_the_head_of_a_loop(carried: str, entry: str, head: str, last: str) -> str:
+    """A loop whose value enters and goes round as `carried`, and is read in slow memory."""
+    return module(
+        f"""  a = A parameter(0)
+  zero = s32[] constant(0)
+{entry}
+  begin = (s32[], {carried}) tuple(zero, c)
+  ROOT loop = (s32[], {carried}) while(begin), condition=few, body=body""",
+        f"""few (p: (s32[], A)) -> pred[]
+  p = (s32[], {carried}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  many = s32[] constant(9)
+  ROOT more = pred[] compare(i, many), direction=LT""",
+        f"""body (p: (s32[], A)) -> (s32[], A)
+  p = (s32[], {carried}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = {carried} get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+{head}
+  y = A negate(h)
+  z = {last} tanh(y)
+  ROOT result = (s32[], {carried}) tuple(next, z)""",
+    )
+
+
+def test_a_copy_that_enters_a_loop_is_what_goes_round_there() -> None:
+    """It is read by the copy alone that moves it out again in each iteration."""
+    own = imported(evicted_at_the_head_of_a_loop(A, "  c = A copy(a)", "  h = A copy(x)", A))
+    entry = f"  s = ({FAST}, A, u32[]) copy-start(a)\n  c = {FAST} copy-done(s)"
+    head = f"  o = (A, {FAST}, u32[]) copy-start(x)\n  h = A copy-done(o)"
+    other = flow(evicted_at_the_head_of_a_loop(FAST, entry, head, FAST))
+    fast = {
+        own.program.instructions[a.time].name
+        for a, is_fast in zip(own.program.accesses, observe(own, other).is_fast, strict=True)
+        if is_fast
+    }
+    assert fast == {"c", "z"}
+
+
 def test_the_space_of_each_fast_memory() -> None:
     assert [fast_space(name) for name in ("VMEM", "CMEM", "cache")] == [1, 3, 1]
 

@@ -51,6 +51,9 @@ NEAR = 0.03
 ROUNDING = 1e-6
 """Totals that differ by a smaller share are equal."""
 
+MISSED = 0.015
+"""A compile's total is missed where a fit is off it by more than this share."""
+
 LEAST_WEIGHT = 0.05
 """How much the slowest compiles count."""
 
@@ -144,19 +147,25 @@ def _fitted(
     """`fit_savings`, and the pools and the prior `[A]` that it rests on.
 
     Instructions that are equal by name alone are told apart where they differ much, or a little
-    where the program would otherwise take longer with everything fast than a compile of it does.
+    where the program would otherwise take longer with everything fast than a compile of it does;
+    by what they took at equal placements only where a total would else be `MISSED`.
     """
     slow_cycles = _least_cycles(slow, pool_of, seen)
     prior = _prior(program, slow_cycles, seen)
     accesses, weights = accesses_by_slot(program), compile_weights(program, seen)
 
-    def told_apart(at_odds: float) -> tuple[Fit, list[Pool]]:
-        known = list(observed_pools(pool_of, accesses, slow_cycles, seen, weights, prior, at_odds))
+    def told_apart(at_odds: float, by_cycles: bool = False) -> tuple[Fit, list[Pool]]:
+        observed = pool_of, accesses, slow_cycles, seen, weights, prior
+        known = list(observed_pools(*observed, at_odds, by_cycles))
         return _fitted_to(program, slow_cycles, seen, prior, known, guess), known
 
-    fit, known = told_apart(AT_ODDS)
+    at_odds = AT_ODDS
+    fit, known = told_apart(at_odds)
     if _is_beaten(program, fit, seen):
-        fit, known = told_apart(CLOSELY_AT_ODDS)
+        at_odds = CLOSELY_AT_ODDS
+        fit, known = told_apart(at_odds)
+    if any(abs(total_error(program, fit, one)) > MISSED for one in seen):
+        fit, known = told_apart(at_odds, by_cycles=True)
     return fit, known, prior
 
 

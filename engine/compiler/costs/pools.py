@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -190,46 +190,69 @@ def observed_pools(
     weights: Sequence[float],
     prior: NDArray[np.float64],
     at_odds: float = AT_ODDS,
+    by_cycles: bool = False,
 ) -> Iterator[Pool]:
     """The pools that have something to save, with what was seen of them (`pool_rows`).
 
     `prior` `[A]`: the cycles that each access saves by its bytes alone. If no savings and
     floor fit a pool's observations (to `at_odds`, a share of its all-slow cycles), the pool is
-    split by the placements at which its instructions were observed. Example: XLA estimates copies
-    within one memory, but not between the two.
+    split by the placements at which its instructions were observed; with `by_cycles` then by what
+    they took there, where that differs as much. Example: XLA estimates copies within one memory,
+    but not between the two; of equal copies those that it makes in flight take nothing.
     """
+
+    def pool_of_slots(slots: list[int]) -> Pool:
+        rows = pool_rows(slots, accesses, seen, weights)
+        own = np.array([accesses[slot] for slot in slots])
+        return Pool(slots, own, float(slow_cycles[slots[0]]), rows)
+
+    def split(pool: Pool, key: _Key) -> list[Pool]:
+        parts: dict[Hashable, list[int]] = defaultdict(list)
+        for slot in pool.slots:
+            parts[key(accesses[slot], slot, seen)].append(slot)
+        return [pool] if len(parts) == 1 else [pool_of_slots(part) for part in parts.values()]
+
+    def is_at_odds(pool: Pool, shown: Sequence[Pool]) -> bool:
+        return _is_at_odds(pool, shown, prior[pool.accesses[0]], at_odds)
+
     for slots in slots_by_pool(pool_of).values():
-        total = float(slow_cycles[slots[0]])
-        if accesses[slots[0]] and total > 0:
-            rows = pool_rows(slots, accesses, seen, weights)
-            pool = Pool(slots, np.array([accesses[slot] for slot in slots]), total, rows)
-            parts = _parts(slots, accesses, seen)
-            if len(parts) == 1 or not _is_at_odds(pool, prior[pool.accesses[0]], at_odds):
-                yield pool
-                continue
-            for part in parts:
-                own = pool_rows(part, accesses, seen, weights)
-                yield Pool(part, np.array([accesses[slot] for slot in part]), total, own)
+        if accesses[slots[0]] and slow_cycles[slots[0]] > 0:
+            pool = pool_of_slots(slots)
+            parts = split(pool, _placements_seen)
+            for part in parts if len(parts) > 1 and is_at_odds(pool, [pool]) else [pool]:
+                alike = split(part, _cycles_seen) if by_cycles else [part]
+                yield from alike if len(alike) > 1 and is_at_odds(part, alike) else [part]
 
 
-def _parts(
-    slots: Sequence[int], accesses: Sequence[Sequence[int]], seen: Sequence[Observation]
-) -> list[list[int]]:
-    """The slots, together where they were seen at the same placements."""
-    parts: dict[frozenset[bytes], list[int]] = defaultdict(list)
-    for slot in slots:
-        fast = [one.is_fast[list(accesses[slot])] for one in seen if not np.isnan(one.cycles[slot])]
-        parts[frozenset(row.tobytes() for row in fast if row.any())].append(slot)
-    return list(parts.values())
+_Key = Callable[[Sequence[int], int, Sequence[Observation]], Hashable]
 
 
-def _is_at_odds(pool: Pool, prior: NDArray[np.float64], at_odds: float) -> bool:
-    """Whether the pool's fit is so far off some placement that was seen."""
+def _placements_seen(own: Sequence[int], slot: int, seen: Sequence[Observation]) -> Hashable:
+    """The placements at which an instruction was seen."""
+    fast = [one.is_fast[list(own)] for one in seen if not np.isnan(one.cycles[slot])]
+    return frozenset(row.tobytes() for row in fast if row.any())
+
+
+def _cycles_seen(own: Sequence[int], slot: int, seen: Sequence[Observation]) -> Hashable:
+    """The placements at which an instruction was seen, and what it took there on average."""
+    taken: dict[bytes, list[float]] = defaultdict(list)
+    for one in seen:
+        fast = one.is_fast[list(own)]
+        if fast.any() and not np.isnan(one.cycles[slot]):
+            taken[fast.tobytes()].append(float(one.cycles[slot]))
+    return frozenset((fast, round(float(np.mean(some)))) for fast, some in taken.items())
+
+
+def _is_at_odds(
+    pool: Pool, shown: Sequence[Pool], prior: NDArray[np.float64], at_odds: float
+) -> bool:
+    """Whether the pool's fit is so far off some placement at which one of `shown` was seen."""
     floor, savings = fit_pool(pool, prior, np.zeros(len(prior), dtype=bool), 0.0)
     return any(
         abs(max(floor, pool.total - float(np.dot(fast, savings))) - row.cycles)
         > at_odds * pool.total
-        for fast, row in pool.rows.items()
+        for part in shown
+        for fast, row in part.rows.items()
     )
 
 

@@ -90,6 +90,7 @@ class Matching:
             imported.flow.values[v].label: number for v, number in imported.value_of.items()
         }
         self._group_by_use = self._groups_by_use()
+        self._group_by_place = self._groups_by_place()
         self.copies = self._copies_of_the_program()
 
     def _groups_by_use(self) -> dict[int, int]:
@@ -108,6 +109,20 @@ class Matching:
                 value = self.imported.value_of[own_flow.origin(mine)]
                 groups.setdefault(theirs, self.imported.program.values[value].group)
         return groups
+
+    def _groups_by_place(self) -> dict[int, int]:
+        """Place of the compile -> the one group of the program that instructions write there.
+
+        What goes round a loop begins as a copy where the compiler moves it to fast memory first,
+        and bears the name of what was copied.
+        """
+        written: dict[int, set[int]] = defaultdict(set)
+        for number, slot in self.slot_of.items():
+            own = self.imported.flow.events[self.imported.events[slot]]
+            for mine, theirs in zip(own.writes, self.flow.events[number].writes, strict=False):
+                group = self.imported.program.values[self.imported.value_of[mine]].group
+                written[self.flow.place_of[theirs]].add(group)
+        return {place: min(groups) for place, groups in written.items() if len(groups) == 1}
 
     def _copies_of_the_program(self) -> dict[int, int]:
         """Copy-start, or join of slices -> slot of the program's copy whose work it does."""
@@ -135,7 +150,8 @@ class Matching:
         """The program's group that a value of the compile holds."""
         if value in self._group_by_use:
             return self._group_by_use[value]
-        return self.group_by_label(value)
+        place = self.flow.place_of[value]
+        return self._group_by_place.get(place, self.group_by_label(value))
 
     def group_by_label(self, value: int) -> int | None:
         """The program's group of the value with the same name."""
