@@ -226,15 +226,17 @@ class OpenProgram:
     def add_solved(self, job: Job, plan: Plan) -> str:
         """List a solver's plan; a faster one of the same name keeps its name.
 
-        The slower one gets a number, or, if an earlier visit left it, is passed over. Returns the
-        name that it is listed under.
+        The slower one gets a number, or, if an earlier visit left it, is passed over; one that is
+        listed already is not listed again. Returns the name that it is listed under.
         """
         name = _solved_name(job.solver, plan)
         known = self.plans.get(name)
         if known is not None and self._latency_s(known.plan) < self._latency_s(plan):
             if job.is_kept:
                 return name
-            name = self.free_name(name)
+            identity = self.identity_of(plan)
+            listed = (n for n, one in self.plans.items() if one.identity == identity)
+            name = next(listed, None) or self.free_name(name)
         self.add_plan(name, plan)
         return name
 

@@ -97,7 +97,10 @@ def test_a_slower_plan_takes_no_faster_ones_name(program: Program, is_kept: bool
     opened.jobs = [fast, slow]
     assert opened.collect()
     assert opened.plans["local"].plan is fast.plan
-    assert list(opened.plans) == (["local"] if is_kept else ["local", "local 2"])
+    names = ["local"] if is_kept else ["local", "local 2"]
+    assert list(opened.plans) == names
+    opened.jobs.append(solved(program, "all_slow", 5.0, is_kept))
+    assert opened.collect() and list(opened.plans) == names, "it is listed once"
     opened = OpenProgram("x", program, "hash")
     opened.jobs = [slow, Job(fast.run, is_kept=is_kept)]
     slow._is_taken = False
