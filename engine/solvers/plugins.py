@@ -94,13 +94,13 @@ class _Plugin:
         """What it returns. Interrupts pass; whatever else it raises is an error of ours."""
         try:
             solver: Any = self.point.load()
-        except (KeyboardInterrupt, GeneratorExit):
+        except KeyboardInterrupt:
             raise
         except BaseException as error:
             raise BrokenSolverError(self._failed("cannot be loaded", error)) from error
         try:
             return solver(program, budget)
-        except (KeyboardInterrupt, GeneratorExit):
+        except KeyboardInterrupt:
             raise
         except EngineError as error:
             error.args = (f"{self.own_name} of {self.package}: {error}", *error.args[1:])

@@ -61,6 +61,10 @@ def interrupted(program: Program, budget: Budget) -> Plan:
     raise KeyboardInterrupt
 
 
+def closes(program: Program, budget: Budget) -> Plan:
+    raise GeneratorExit
+
+
 def cannot(program: Program, budget: Budget) -> Plan:
     raise SolverError("it is too large")
 
