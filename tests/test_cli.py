@@ -628,6 +628,17 @@ def test_what_cannot_be_is_said_before_any_work(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_path_that_is_no_text_is_spelt_out_in_the_result(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What no JSON can hold; a line break it can."""
+    path = f"{tmp_path}/\udcff\né.json"
+    assert run_json(capsys, "solve", TEACHING, "--solver", "greedy", "-o", path)["plan"] == (
+        f"{tmp_path}/\\udcff\né.json"
+    )
+    assert os.path.exists(path)
+
+
 def test_a_line_break_in_a_name_begins_no_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -40,15 +40,31 @@ class ReaderGone(Exception):
 def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]) -> None:
     """Print the result: one JSON object with `--json`, else lines for a person.
 
+    The name of a file may hold bytes that are no text: they are spelt out in both.
+
     Raises ProgramFormatError for a result with a number that JSON has not, ReaderGone.
     """
-    text = json_text(body, "the result") if options.json else "\n".join(map(spelt_out, lines))
+    if options.json:
+        text = json_text(_as_text(body), "the result")
+    else:
+        text = "\n".join(map(spelt_out, lines))
     # Flushed at once, so that a reader which is gone is noticed here.
     try:
         print(text, flush=True)
     except BrokenPipeError as error:
         _turn_away(sys.stdout)
         raise ReaderGone from error
+
+
+def _as_text(body: Any) -> Any:
+    """JSON data with what is no character spelt out in its texts."""
+    if isinstance(body, str):
+        return body.encode(errors="backslashreplace").decode()
+    if isinstance(body, dict):
+        return {_as_text(key): _as_text(value) for key, value in body.items()}
+    if isinstance(body, list | tuple):
+        return [_as_text(entry) for entry in body]
+    return body
 
 
 def note(message: str) -> None:
