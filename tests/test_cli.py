@@ -628,6 +628,54 @@ def test_what_cannot_be_is_said_before_any_work(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["timeline", TEACHING, "plan.json", "-o", "plan.json"],
+        ["timeline", TEACHING, "plan.json", "-o", "link.json"],
+        ["export", TEACHING, "plan.json", "-o", "./plan.json"],
+        ["tune", TEACHING, "--plan", "other.json", "--plan", "plan.json", "-o", "plan.json"],
+        ["tune", TEACHING, "--compiler-options", "flags", "-o", "flags"],
+        ["solve", "p.json", "--solver", "greedy", "-o", "p.json"],
+        ["solve", TEACHING, "--solver", "local", "--from", "plan.json", "--trace", "plan.json"],
+        ["bench", "--programs", f"{TEACHING},p.json", "-o", "p.json"],
+        ["reprice", "p.json", "--profile", "times.csv", "-o", "times.csv"],
+        ["capture", "--stablehlo", "plan.json", "--raw", "raw", "-o", "plan.json"],
+        ["import", "--minimalloc", "times.csv", "-o", "times.csv"],
+    ],
+)
+def test_no_output_takes_the_place_of_what_is_read(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(library.load_sample(TEACHING), Path("p.json"))
+    assert main(["solve", TEACHING, "--solver", "greedy", "-o", "plan.json"]) == 0
+    Path("link.json").symlink_to("plan.json")
+    Path("times.csv").write_text("instruction,time_us\na,1\n")
+    Path("flags").write_text("xla_a=1\n")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    capsys.readouterr()
+    code, out, err = run(capsys, *arguments)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    path = arguments[-1].removeprefix("./")
+    assert err.startswith(f"error: {path}: it is read")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_plan_may_take_the_place_of_the_one_it_begins_from(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a program that is priced may that of before; and a sample's name is no file."""
+    monkeypatch.chdir(tmp_path)
+    run_json(capsys, "solve", TEACHING, "--solver", "greedy", "-o", "plan.json")
+    begun = ("solve", TEACHING, "--solver", "local", "--seconds", "0", "--from", "plan.json")
+    assert run_json(capsys, *begun, "-o", "plan.json")["plan"] == "plan.json"
+    run_json(capsys, "solve", TEACHING, "--solver", "greedy", "-o", TEACHING)
+
+
 def test_a_path_that_is_no_text_is_spelt_out_in_the_result(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -636,7 +684,7 @@ def test_a_path_that_is_no_text_is_spelt_out_in_the_result(
     assert run_json(capsys, "solve", TEACHING, "--solver", "greedy", "-o", path)["plan"] == (
         f"{tmp_path}/\\udcff\né.json"
     )
-    assert os.path.exists(path)
+    assert Path(path).exists()
 
 
 def test_a_line_break_in_a_name_begins_no_line(

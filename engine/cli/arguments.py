@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 from typing import Any
 
 from engine.cli.output import note
 from engine.errors import PlanError, UsageError
-from engine.files import can_only_be_read, refuse_unwritable, refuse_unwritable_folder
+from engine.files import can_only_be_read, is_file, refuse_unwritable, refuse_unwritable_folder
 from engine.folders import cache_folder
 from engine.plan.check import check
 from engine.plan.io import load_plan
@@ -25,7 +25,11 @@ RESUMES = "resumes"
 """The setting of a command that caches compile results: started again it goes on from there."""
 
 _OUTPUTS = "outputs"
-"""The setting of a command that lists what it writes: a name, its check, and the option."""
+"""The setting of a command that lists what it writes: a name, its check, the option, and the name
+of the input whose place it may take."""
+
+_READ = ("program", "programs", "compiler_options")
+"""Names of texts that may name a file to be read; what else is read is a `Path`."""
 
 
 def add_command(commands: Any, name: str, run: Run, about: str) -> argparse.ArgumentParser:
@@ -151,23 +155,29 @@ def add_output(
     *flags: str,
     is_folder: bool = False,
     is_cache: bool = False,
+    replaces: str = "",
     **settings: Any,
 ) -> None:
     """An option that names a file, a folder, or a cache to be written.
 
     It is checked before the command runs, so that no work is lost (`refuse_bad_outputs`).
+    `replaces`: the name of an input of the same kind, whose place the output may take.
     """
     action = parser.add_argument(*flags, type=Path, **settings)
     refuse = refuse_unwritable_folder if is_folder else refuse_unwritable
     outputs = parser.get_default(_OUTPUTS) or ()
-    output = (action.dest, refuse_bad_cache if is_cache else refuse, flags[-1])
+    output = (action.dest, refuse_bad_cache if is_cache else refuse, flags[-1], replaces)
     parser.set_defaults(**{_OUTPUTS: (*outputs, output)})
 
 
 def refuse_bad_outputs(options: argparse.Namespace) -> None:
-    """Raises UsageError if an output of the command could not be written, or two are one file."""
+    """Raises UsageError if an output of the command could not be written, or takes the place of
+    another one, or of what is read.
+    """
+    outputs = getattr(options, _OUTPUTS, ())
+    written = {name for name, *_ in outputs}
     files: dict[Path, str] = {}
-    for name, refuse, flag in getattr(options, _OUTPUTS, ()):
+    for name, refuse, flag, replaces in outputs:
         path = getattr(options, name)
         if path is not None:
             refuse(path)
@@ -175,6 +185,18 @@ def refuse_bad_outputs(options: argparse.Namespace) -> None:
             other = files.setdefault(path.resolve(), flag) if is_file else flag
             if other != flag:
                 raise UsageError(f"{path}: named by {other} and by {flag}; name another for one")
+            if path.resolve() in _files_read(options, written | {replaces}):
+                raise UsageError(f"{path}: it is read, and {flag} would replace it; name another")
+
+
+def _files_read(options: argparse.Namespace, but: Set[str]) -> Iterator[Path]:
+    """The files that a command is given to read, `but` by the options of these names."""
+    for name in vars(options).keys() - but:
+        value = getattr(options, name)
+        for entry in value if isinstance(value, list) else [value]:
+            is_path = isinstance(entry, Path) or (isinstance(entry, str) and name in _READ)
+            if is_path and is_file(Path(entry)):
+                yield Path(entry).resolve()
 
 
 def refuse_bad_cache(folder: Path) -> None:

@@ -17,7 +17,7 @@ def add_parser(commands: Any) -> None:
     parser = add_command(commands, "reprice", run, about)
     add_program(parser)
     add_profile(parser, is_required=True)
-    add_output(parser, "-o", "--output", metavar="Q", required=True)
+    add_output(parser, "-o", "--output", replaces="program", metavar="Q", required=True)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -35,7 +35,7 @@ def add_parser(commands: Any) -> None:
         help="only plans that XLA's own pass can be steered to: those of the solver steered",
     )
     add_budget(parser)
-    add_output(parser, "-o", "--output", metavar="plan.json")
+    add_output(parser, "-o", "--output", replaces="start", metavar="plan.json")
     parser.add_argument(
         "--from",
         dest="start",
