@@ -665,6 +665,24 @@ def test_no_output_takes_the_place_of_what_is_read(
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_with_json_no_output_goes_to_stdout(tmp_path: Path) -> None:
+    """There the result would follow it, and both would be no JSON; lines for a person may."""
+    command = [sys.executable, "-m", "engine", "solve", TEACHING, "--solver", "greedy", "-o"]
+    to_stdout = [*command, "/dev/stdout"]
+    done = subprocess.run([*to_stdout, "--json"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: /dev/stdout: ")
+    done = subprocess.run(to_stdout, capture_output=True, text=True, check=True)
+    plan, end = json.JSONDecoder().raw_decode(done.stdout)
+    assert plan["solver"] == "greedy" and "latency" in done.stdout[end:]
+    path = tmp_path / "out.json"
+    with path.open("w") as stdout:
+        taken = subprocess.run([*command, str(path), "--json"], stdout=stdout, check=False)
+    assert (taken.returncode, path.read_text()) == (2, "")
+    nowhere = [*command, os.devnull, "--json"]
+    subprocess.run(nowhere, stdout=subprocess.DEVNULL, check=True)
+
+
 def test_a_plan_may_take_the_place_of_the_one_it_begins_from(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 from typing import Any
@@ -172,7 +173,7 @@ def add_output(
 
 def refuse_bad_outputs(options: argparse.Namespace) -> None:
     """Raises UsageError if an output of the command could not be written, or takes the place of
-    another one, or of what is read.
+    another one, of what is read, or of the JSON on stdout.
     """
     outputs = getattr(options, _OUTPUTS, ())
     written = {name for name, *_ in outputs}
@@ -180,6 +181,8 @@ def refuse_bad_outputs(options: argparse.Namespace) -> None:
     for name, refuse, flag, replaces in outputs:
         path = getattr(options, name)
         if path is not None:
+            if getattr(options, "json", False) and _is_stdout(path):
+                raise UsageError(f"{path}: --json prints there; name another, or leave --json out")
             refuse(path)
             is_file = refuse is refuse_unwritable
             other = files.setdefault(path.resolve(), flag) if is_file else flag
@@ -187,6 +190,14 @@ def refuse_bad_outputs(options: argparse.Namespace) -> None:
                 raise UsageError(f"{path}: named by {other} and by {flag}; name another for one")
             if path.resolve() in _files_read(options, written | {replaces}):
                 raise UsageError(f"{path}: it is read, and {flag} would replace it; name another")
+
+
+def _is_stdout(path: Path) -> bool:
+    """Whether a path is what file descriptor 1 is; nothing there is lost where all goes nowhere."""
+    try:
+        return path != Path(os.devnull) and os.path.samestat(path.stat(), os.fstat(1))
+    except OSError:
+        return False
 
 
 def _files_read(options: argparse.Namespace, but: Set[str]) -> Iterator[Path]:
