@@ -41,6 +41,7 @@ from engine.cli.output import (
     EXIT_TERMINATED,
     ReaderGone,
     complain,
+    keep_stdout_for_results,
     note,
     spell_out_on_stdout,
 )
@@ -78,13 +79,18 @@ FAMILIES = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
+    """Run one command; returns the exit code.
+
+    Without `arguments` it is the command of this process, whose stdout is ours alone.
+    """
     spell_out_on_stdout()
     options, before = argparse.Namespace(), _output_state(argparse.Namespace())
     try:
         parser().parse_args(arguments, options)
         before = _output_state(options)
         refuse_bad_outputs(options)
+        if arguments is None and getattr(options, "json", False):
+            keep_stdout_for_results()
         run: Callable[[argparse.Namespace], int] = options.run
         with _terminated_like_interrupted(options):
             return run(options)

@@ -184,8 +184,8 @@ def refuse_bad_outputs(options: argparse.Namespace) -> None:
             if getattr(options, "json", False) and _is_stdout(path):
                 raise UsageError(f"{path}: --json prints there; name another, or leave --json out")
             refuse(path)
-            is_file = refuse is refuse_unwritable
-            other = files.setdefault(path.resolve(), flag) if is_file else flag
+            is_one_file = refuse is refuse_unwritable
+            other = files.setdefault(path.resolve(), flag) if is_one_file else flag
             if other != flag:
                 raise UsageError(f"{path}: named by {other} and by {flag}; name another for one")
             if path.resolve() in _files_read(options, written | {replaces}):

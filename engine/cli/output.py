@@ -111,6 +111,22 @@ def spell_out_on_stdout() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
+def keep_stdout_for_results() -> None:
+    """Have what others write to file descriptor 1 go to stderr: C code, a process that is started.
+
+    To the end of this process, since C may print only then what it has gathered; so not where
+    a host of ours, such as a notebook, has put another stdout in place.
+    """
+    stdout = sys.__stdout__
+    if stdout is None or sys.stdout is not stdout:
+        return
+    stdout.flush()
+    results = os.dup(stdout.fileno())
+    elsewhere = os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else sys.stderr.fileno()
+    os.dup2(elsewhere, stdout.fileno())
+    sys.stdout = os.fdopen(results, "w", encoding=stdout.encoding, errors=stdout.errors)
+
+
 def timing(program: Program, plan: Plan) -> dict[str, Any]:
     """What the simulator says of a plan, in seconds."""
     result = simulate(program, plan)

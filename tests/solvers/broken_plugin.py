@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -71,6 +73,15 @@ def cannot(program: Program, budget: Budget) -> Plan:
 
 def prints(program: Program, budget: Budget) -> Plan:
     print("at work")
+    return mallocmuzero.solve(program, "greedy")
+
+
+def prints_past_python(program: Program, budget: Budget) -> Plan:
+    """In C, which keeps it until the process ends, to the descriptor, and by a process."""
+    print("at work")
+    ctypes.CDLL(None).printf(b"at work in C\n")
+    os.write(1, b"at work below\n")
+    subprocess.run(["echo", "at work beside"], check=True)
     return mallocmuzero.solve(program, "greedy")
 
 

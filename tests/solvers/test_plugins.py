@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "interrupted": f"{HERE}:interrupted",
         "cannot": f"{HERE}:cannot",
         "prints": f"{HERE}:prints",
+        "prints_past_python": f"{HERE}:prints_past_python",
         "notes_nan": f"{HERE}:notes_nan",
         "overlaps": f"{HERE}:overlaps",
         "numpy_numbers": f"{HERE}:numpy_numbers",
@@ -117,6 +119,19 @@ def test_what_it_prints_is_not_among_the_results(
 
     mallocmuzero.solve(PROGRAM, "fine", progress=progress)
     assert capsys.readouterr() == ("50%: half of it\n", "")
+
+
+def test_with_json_what_it_prints_past_python_is_not_there_either(plugins: None) -> None:
+    command = [sys.executable, "-m", "engine", "solve", "teach-prefetch", "--json", "--solver"]
+    done = subprocess.run([*command, "prints_past_python"], capture_output=True, check=True)
+    assert json.loads(done.stdout)["solver"] == "prints_past_python"
+    said = [b"at work", b"at work below", b"at work beside", b"at work in C"]
+    assert sorted(done.stderr.splitlines()) == said
+    gone = 'exec "$@" 2>&-'
+    done = subprocess.run(
+        ["sh", "-c", gone, "sh", *command, "prints_past_python"], capture_output=True, check=True
+    )
+    assert json.loads(done.stdout)["solver"] == "prints_past_python"
 
 
 def test_others_are_compared_beside_broken_ones(plugins: None) -> None:
