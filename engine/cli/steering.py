@@ -65,8 +65,8 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--early",
         action="store_true",
-        help="placements and refusals alone, by early stops, and no cycles: seconds, but for program"
-        " options, which are first compiled whole",
+        help="placements and refusals alone, by early stops, and no cycles: seconds, but for"
+        " program options, which are first compiled whole",
     )
     _add_answers(parser)
     about = "search for the compiler options of the lowest compiled total; resumable"
