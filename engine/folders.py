@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,8 @@ VARIABLE = "MALLOCMUZERO_CACHE"
 """Environment variable that names the folder of all caches; empty: cache nothing."""
 
 _TEMPORARY = ".mallocmuzero-"
+DISCARDED = f"{_TEMPORARY}old-*"
+"""Pattern of what `discard` was to remove, for `sweep`: of a process that was killed."""
 _YOUNG_S = 60.0
 """What is younger may belong to a process that has not locked it yet."""
 
@@ -79,6 +82,17 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(held)
+
+
+def discard(folder: Path, top: Path) -> None:
+    """Remove a folder that others read: it is gone at once, so that nobody finds a half of it.
+
+    `top`: where it is while it is removed, on the same disk. What cannot be moved there stays.
+    """
+    aside = top / DISCARDED.replace("*", uuid.uuid4().hex)
+    with suppress(OSError):
+        folder.rename(aside)
+        shutil.rmtree(aside)
 
 
 def sweep(folder: Path, pattern: str) -> None:

@@ -5,17 +5,30 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
-from engine.folders import cache_folder, temporary_folder
+from engine.folders import DISCARDED, cache_folder, discard, sweep, temporary_folder
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
-from ui.jobs.protocol import FILES, ORDER, PLAN, RESULT, Order
+from ui.jobs.protocol import (
+    FILES,
+    FORCE,
+    ORDER,
+    PLAN,
+    PLAY,
+    RELIEF,
+    RESULT,
+    RETRACE,
+    SOLVE,
+    TUNE,
+    VERIFY,
+    Order,
+)
 
 
 def age(place: Path) -> float:
@@ -26,13 +39,17 @@ def age(place: Path) -> float:
         return 0.0
 
 
-def forget_oldest(places: Iterable[Path], most_kept: int, most_bytes: int) -> None:
-    """Remove the oldest folders until the rest is within both limits."""
+def forget_oldest(top: Path, places: Iterable[Path], most_kept: int, most_bytes: int) -> None:
+    """Remove the oldest folders until the rest is within both limits.
+
+    `top`: the folder that all of them are in; what a killed process was removing there goes too.
+    """
+    sweep(top, DISCARDED)
     total = 0
     for count, place in enumerate(sorted(places, key=age, reverse=True), start=1):
         total += _size(place)
         if count > most_kept or total > most_bytes:
-            shutil.rmtree(place, ignore_errors=True)
+            discard(place, top)
 
 
 def _size(place: Path) -> int:
@@ -47,6 +64,10 @@ VARIABLE = "MALLOCMUZERO_RESULTS"
 """Environment variable that names the folder; empty: keep nothing."""
 _MOST_KEPT = 200
 _MOST_BYTES = 2**30
+_PARTS = "parts"
+"""In the file of an order: the names of the files of its result beside facts."""
+_WITH_PLAN = (SOLVE, RELIEF, PLAY, RETRACE, FORCE, VERIFY, TUNE)
+"""Kinds of work that leave a plan always: where it is missing, an older result is not whole."""
 
 
 def default_folder() -> Path | None:
@@ -94,7 +115,8 @@ class ResultStore:
                 place = made / "result"
                 _write(place, order, result)
                 target = self._place(program_hash, order)
-                shutil.rmtree(target, ignore_errors=True)
+                with suppress(FileNotFoundError):
+                    target.rename(made / "old")
                 place.rename(target)
             self._forget()
         except (OSError, EngineError):
@@ -109,7 +131,7 @@ class ResultStore:
         if self._folder is None:
             return []
         places = sorted(self._folder.glob(f"{self._of(program_hash)}-*"), key=age)
-        return [order for place in places if (order := _order(place / ORDER)) is not None]
+        return [label[0] for place in places if (label := _label(place)) is not None]
 
     def _place(self, program_hash: str, order: Order) -> Path:
         assert self._folder is not None
@@ -122,7 +144,7 @@ class ResultStore:
     def _forget(self) -> None:
         assert self._folder is not None
         kept = self._folder.glob("[0-9a-f]*-*")
-        forget_oldest(kept, self._most_kept, self._most_bytes)
+        forget_oldest(self._folder, kept, self._most_kept, self._most_bytes)
 
 
 def _short(text: str) -> str:
@@ -131,7 +153,8 @@ def _short(text: str) -> str:
 
 def _write(place: Path, order: Order, result: Result) -> None:
     place.mkdir()
-    (place / ORDER).write_text(json.dumps(asdict(order)))
+    parts = [*([] if result.plan is None else [PLAN]), *result.files]
+    (place / ORDER).write_text(json.dumps({**asdict(order), _PARTS: parts}))
     (place / RESULT).write_text(json.dumps(result.facts))
     if result.plan is not None:
         save_plan(result.plan, place / PLAN)
@@ -140,19 +163,34 @@ def _write(place: Path, order: Order, result: Result) -> None:
 
 
 def _read(place: Path) -> Result | None:
+    """The result in a folder; None where it or one of its parts cannot be read."""
+    label = _label(place)
+    if label is None:
+        return None
+    _, parts = label
     try:
         facts = json.loads((place / RESULT).read_text())
-        plan = load_plan(place / PLAN) if (place / PLAN).exists() else None
-        files = {n: (place / n).read_bytes() for n in FILES if (place / n).exists()}
+        plan = load_plan(place / PLAN) if PLAN in parts else None
+        files = {name: (place / name).read_bytes() for name in FILES if name in parts}
     except (OSError, EngineError, ValueError):
         return None
     return Result(plan, facts, files)
 
 
-def _order(path: Path) -> Order | None:
+def _label(place: Path) -> tuple[Order, list[str]] | None:
+    """The order of the result in a folder, and the names of its parts; None if it is damaged.
+
+    Older results do not tell their parts: then those that are there, and the plan where one must
+    be.
+    """
     try:
-        fields = json.loads(path.read_text())
+        fields = json.loads((place / ORDER).read_text())
+        parts = fields.pop(_PARTS, None)
         details = tuple((str(name), value) for name, value in fields.pop("details"))
-        return Order(**fields, details=details)
+        order = Order(**fields, details=details)
+        if parts is None:
+            parts = [name for name in (PLAN, *FILES) if (place / name).exists()]
+            parts += [PLAN] if order.kind in _WITH_PLAN else []
+        return order, [str(name) for name in parts]
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -6,7 +6,6 @@ A folder is written under another name and then renamed, so that none is half th
 from __future__ import annotations
 
 import json
-import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +50,8 @@ class OwnPrograms(VisitorFolders):
                 save(own.program, place / _PROGRAM)
                 (place / _LISTING).write_text(json.dumps([own.name, own.summary]))
                 target = own_folder / content_hash(own.program)
-                shutil.rmtree(target, ignore_errors=True)
+                with suppress(FileNotFoundError):
+                    target.rename(made / "old")
                 place.rename(target)
             self.forget_oldest(visitor)
 
@@ -79,7 +79,7 @@ class OwnPrograms(VisitorFolders):
         """Forget a program."""
         place, _ = self._listed(visitor).get(name, (None, ()))
         if place is not None:
-            shutil.rmtree(place, ignore_errors=True)
+            self.forget(visitor, place.name)
 
     def _listed(self, visitor: str) -> dict[str, tuple[Path, Summary]]:
         """The folder and the summary of each program of a visitor, by name, the oldest first."""

@@ -5,10 +5,10 @@ One folder per visitor, in it one per program, called by the program's content h
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.folders import discard
 from ui.jobs.store import age, forget_oldest
 
 
@@ -40,12 +40,14 @@ class VisitorFolders:
 
     def forget_oldest(self, visitor: str) -> None:
         """Remove what is too much, of the visitor's first."""
-        forget_oldest(self.places(visitor), self.most_of_one, self.most_bytes)
-        if self.folder is not None:
-            forget_oldest(self.folder.glob("*/[0-9a-f]*"), self.most_of_all, self.most_bytes)
+        if self.folder is None:
+            return
+        forget_oldest(self.folder, self.places(visitor), self.most_of_one, self.most_bytes)
+        every = self.folder.glob("[!.]*/[0-9a-f]*")
+        forget_oldest(self.folder, every, self.most_of_all, self.most_bytes)
 
     def forget(self, visitor: str, program: str) -> None:
         """Remove the folder of a visitor's program."""
         place = self.place(visitor, program)
-        if place is not None:
-            shutil.rmtree(place, ignore_errors=True)
+        if self.folder is not None and place is not None:
+            discard(place, self.folder)

@@ -1,8 +1,11 @@
 """Results outlive the page and the server."""
 
+import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +14,7 @@ from engine.program.io import content_hash
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
 from tests.ui.waiting import are_over, eventually
-from ui.jobs.protocol import BOUND, DONE, PLAY, SOLVE, TRACE, Order
+from ui.jobs.protocol import BOUND, DONE, PLAY, RESULT, SOLVE, TRACE, Order
 from ui.jobs.queue import Workshop
 from ui.jobs.store import ORDER, PLAN, VARIABLE, Result, ResultStore, default_folder
 
@@ -67,6 +70,58 @@ def test_a_damaged_result_counts_as_none(store: ResultStore, tmp_path: Path, nam
     (place,) = (tmp_path / "results").iterdir()
     (place / name).write_text('{"details": 3}')
     assert store.orders(HASH) == [] if name == ORDER else store.find(HASH, order) is None
+
+
+@pytest.mark.parametrize("name", [PLAN, ORDER, RESULT, TRACE])
+def test_a_result_without_one_of_its_parts_counts_as_none(
+    store: ResultStore, tmp_path: Path, name: str
+) -> None:
+    order = Order(SOLVE, "muzero", 5.0)
+    store.save(HASH, order, Result(first_fit_plan(PROGRAM), {}, {TRACE: b"trace"}))
+    (place,) = (tmp_path / "results").iterdir()
+    (place / name).unlink()
+    assert store.find(HASH, order) is None
+
+
+def test_an_older_result_which_does_not_tell_its_parts_is_read_where_it_can_be_whole(
+    store: ResultStore, tmp_path: Path
+) -> None:
+    solved, bounded = Order(SOLVE, "greedy", 5.0), Order(BOUND, BOUND, 5.0)
+    store.save(HASH, solved, Result(first_fit_plan(PROGRAM)))
+    store.save(HASH, bounded, Result(facts={"bound_s": 1.0}))
+    for path in (tmp_path / "results").glob(f"*/{ORDER}"):
+        fields = json.loads(path.read_text())
+        fields.pop("parts", None)
+        path.write_text(json.dumps(fields))
+    assert store.find(HASH, solved) == Result(first_fit_plan(PROGRAM))
+    assert store.find(HASH, bounded) == Result(facts={"bound_s": 1.0})
+    assert sorted(order.kind for order in store.orders(HASH)) == sorted([SOLVE, BOUND])
+    next((tmp_path / "results").glob(f"*/{PLAN}")).unlink()
+    assert store.find(HASH, solved) is None
+
+
+def test_a_server_that_is_killed_while_it_removes_a_result_leaves_no_half_of_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    store, remove = ResultStore(tmp_path / "results", most_kept=1), shutil.rmtree
+
+    def begun(place: Path, *args: Any, **options: Any) -> None:
+        plan = Path(place) / PLAN
+        plan.unlink() if plan.exists() else remove(place, *args, **options)
+
+    first, second, third = (Order(SOLVE, "greedy", 5.0, seed) for seed in range(3))
+    whole = Result(first_fit_plan(PROGRAM))
+    monkeypatch.setattr(shutil, "rmtree", begun)
+    for order in (first, first, second):
+        store.save(HASH, order, whole)
+        for place in (tmp_path / "results").iterdir():
+            os.utime(place, (order.seed, order.seed))
+        assert store.find(HASH, order) == whole
+    assert store.find(HASH, first) is None and store.orders(HASH) == [second]
+    monkeypatch.undo()
+    store.save(HASH, third, whole)
+    (left,) = (tmp_path / "results").iterdir()
+    assert store.find(HASH, third) == whole and (left / PLAN).exists()
 
 
 def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:

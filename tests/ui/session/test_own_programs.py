@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,6 +76,21 @@ def test_the_oldest_of_all_go(tmp_path: Path, program: Program) -> None:
     aged(store, tmp_path, "w", others(program, 2))
     assert len(store.names("v")) + len(store.names("w")) == 3
     assert "p0" not in store.names("v")
+
+
+def test_of_one_whose_removal_was_killed_nothing_is_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: Program
+) -> None:
+    store = OwnPrograms(tmp_path)
+    store.save("v", own("mine", program))
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+    store.remove("v", "mine")
+    assert store.names("v") == []
+    monkeypatch.undo()
+    for place in tmp_path.glob("*"):
+        os.utime(place, (1, 1))
+    store.save("w", own("other", program))
+    assert {path.name for path in tmp_path.glob("*")} == {"v", "w"}
 
 
 @pytest.mark.parametrize("name", ["program.json.gz", "listing.json"])
