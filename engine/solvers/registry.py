@@ -7,11 +7,13 @@ nothing better by the end of its time, or did not come to its end, gives that on
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
+from numbers import Real
 from os import PathLike
 from types import MappingProxyType
 from typing import Any
@@ -49,10 +51,18 @@ MAX_SEED = 2**63 - 1
 
 def refuse_bad_budget(seconds: float, seed: int = 0) -> None:
     """Raises ConfigError unless there is so much time, and such a seed."""
-    if not 0 <= seconds <= MAX_SECONDS:
-        raise ConfigError(f"{seconds} seconds: name a number from 0 to {MAX_SECONDS:.0f}")
-    if not 0 <= seed <= MAX_SEED:
-        raise ConfigError(f"seed {seed}: name a whole number from 0 to {MAX_SEED}")
+    if not isinstance(seconds, Real) or not 0 <= seconds <= MAX_SECONDS:
+        raise ConfigError(f"{seconds!r:.40} seconds: name a number from 0 to {MAX_SECONDS:.0f}")
+    if not isinstance(_plain(seed), int) or not 0 <= seed <= MAX_SEED:
+        raise ConfigError(f"seed {_plain(seed)!r:.40}: name a whole number from 0 to {MAX_SEED}")
+
+
+def _plain(value: Any) -> Any:
+    """A whole number of another library as one of Python's, which JSON takes; else the value."""
+    try:
+        return value if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return value
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,8 @@ class Budget:
 
     `options`: settings of one solver, by name; those that are None count as not given. `offer`:
     told of a plan that will do where the solver has to be ended before it has another. Raises
-    ConfigError where one of them is out of range (`refuse_bad_budget`).
+    ConfigError where one of them is out of range (`refuse_bad_budget`). Numbers of other libraries
+    become Python's.
     """
 
     seconds: float = 60.0
@@ -73,7 +84,9 @@ class Budget:
     def __post_init__(self) -> None:
         """Refuse what would never end or could not be drawn from; leave out what was not given."""
         refuse_bad_budget(self.seconds, self.seed)
-        given = {name: value for name, value in self.options.items() if value is not None}
+        given = {name: _plain(value) for name, value in self.options.items() if value is not None}
+        object.__setattr__(self, "seconds", float(self.seconds))
+        object.__setattr__(self, "seed", _plain(self.seed))
         object.__setattr__(self, "options", given)
 
 

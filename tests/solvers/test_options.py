@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mallocmuzero
@@ -86,6 +88,27 @@ def test_seeds_that_jax_cannot_take_are_refused(seed: int) -> None:
     assert Budget(seed=2**63 - 1).seed == 2**63 - 1
     with pytest.raises(ConfigError, match=f"seed {seed}"):
         Budget(seed=seed)
+
+
+@pytest.mark.parametrize("seed", [1.5, "3", None, np.array([1, 2])])
+def test_seeds_that_are_no_whole_numbers_are_refused(seed: Any) -> None:
+    with pytest.raises(ConfigError, match="name a whole number from 0"):
+        Budget(seed=seed)
+
+
+@pytest.mark.parametrize("seconds", ["3", None, 3j])
+def test_seconds_that_are_no_numbers_are_refused(seconds: Any) -> None:
+    with pytest.raises(ConfigError, match="name a number from 0"):
+        Budget(seconds)
+
+
+def test_whole_numbers_of_another_library_count_as_ours(tmp_path: Path) -> None:
+    program = load_sample("teach-prefetch")
+    options = {"moves": np.int64(5)}
+    plan = mallocmuzero.solve(program, "local", np.float32(1), seed=np.int64(3), **options)
+    mallocmuzero.save(plan, tmp_path / "plan.json")
+    assert mallocmuzero.load(tmp_path / "plan.json").notes["seed"] == 3
+    assert plan == mallocmuzero.load(tmp_path / "plan.json")
 
 
 def test_none_counts_as_not_given() -> None:
