@@ -377,7 +377,8 @@ def environment(
     """The game of a program in JAX, for `jit`, `vmap` and `scan` (`docs/environments.md`).
 
     `prices`: a bound whose prices of memory and copies the player is to see. Raises SolverError for
-    a program too large for the JAX game, ConfigError for rules that the environment does not have.
+    a program too large for the JAX game, ConfigError for rules that the environment does not have,
+    UsageError for the bound of another program.
     For Gymnasium: `gymnasium.make("mallocmuzero/MallocGame-v0", program=program)`.
 
     >>> env = environment(load("teach-prefetch"))

@@ -71,7 +71,7 @@ class Environment:
 
         `prices`: a bound; its prices of memory and copies become part of the observation, which is
         zero there without one. Raises SolverError if the JAX game cannot hold the program,
-        ConfigError for rules with dead ends.
+        ConfigError for rules with dead ends, UsageError for a bound of another program.
         """
         self.program, self.rules = program, rules or Rules()
         if self.rules.strict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -14,6 +15,7 @@ from engine.game.moves import NO_COPY, NUM_ACTIONS, Rules
 from engine.game.notes import noted_actions
 from engine.game.observation.layout import NUM_OUTLOOK, PARTS
 from engine.game.reference.game import ReferenceGame
+from engine.hardware.what_if import WhatIf, derive
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
 from engine.plan.simulate import simulate
@@ -126,6 +128,21 @@ def test_a_bound_shows_its_prices(program: Program, env: Environment) -> None:
         of_prices[PARTS[name].start : PARTS[name].end] = True
     differs = np.asarray(bare != priced)[:NUM_OUTLOOK]
     assert differs[of_prices[:NUM_OUTLOOK]].any()
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_a_bound_of_another_program_is_refused(program: Program, tells: bool) -> None:
+    """Of an older bound, which does not tell its program, that is seen by its size alone."""
+    others = [random_program(SEED, 8)]
+    if tells:
+        fast_bytes = 2 * program.hardware.fast_bytes
+        others.append(derive(program, WhatIf(fast_bytes=fast_bytes), program.name))
+    for other in others:
+        bound = lower_bound(other)
+        bound = bound if tells else replace(bound, program_hash="")
+        assert Environment(other, prices=bound).num_steps
+        with pytest.raises(UsageError, match="of another program"):
+            Environment(program, prices=bound)
 
 
 def test_a_plan_is_of_one_game_that_is_over(

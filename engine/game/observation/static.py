@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from engine.errors import UsageError
 from engine.game.jaxgame.encoding import EncodedProgram
 from engine.game.move_list import moves
 from engine.game.moves import Move
@@ -91,8 +92,11 @@ def features(
     """The static features of `program`; without a bound its prices are zero.
 
     `hidden`: names of `SWITCHES`; "greedy" hides what a draft wants from everyone. `wishes`: a
-    draft's. Programs with equally many padded moves get equal shapes.
+    draft's. Programs with equally many padded moves get equal shapes. Raises UsageError for the
+    bound of another program.
     """
+    if bound is not None and not bound.is_of(program):
+        raise UsageError(f"prices: the bound is of another program; give one of {program.name}")
     rows = moves(program)
     numbers = quantise(program)
     point_s = possible_s(program, bound) / 100

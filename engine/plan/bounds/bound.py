@@ -17,6 +17,7 @@ from engine.plan.bounds.group_rows import Expression, GroupParts, GroupRows, Kin
 from engine.plan.bounds.linear import LinearProgram, LinearSolution
 from engine.plan.bounds.shared_rows import SharedRows
 from engine.program.floors import has_floor
+from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.provenance import fastest_compile_s
 
@@ -137,6 +138,7 @@ class Bound:
     where nothing more can be said, `all-fast` or `all-slow` (nothing may be fast), or `observed`:
     the total of a compile, where that is below what the costs prove.
     Prices and shares are those of the linear program with either method.
+    `program_hash`: content hash of the program; empty in bounds stored before they told it.
 
     >>> from engine.program.library import load_sample
     >>> bound = lower_bound(load_sample("teach-keep-or-drop"))
@@ -151,6 +153,14 @@ class Bound:
     copy_price: tuple[float, ...]
     served: tuple[float, ...]
     stayed: tuple[float, ...]
+    program_hash: str = ""
+
+    def is_of(self, program: Program) -> bool:
+        """Whether it is the bound of this program, or could be where it does not tell."""
+        if self.program_hash:
+            return self.program_hash == content_hash(program)
+        sizes = len(self.memory_price), len(self.served)
+        return sizes == (program.num_slots, len(program.touches))
 
 
 def lower_bound(
@@ -216,7 +226,8 @@ def _not_above_observed(program: Program, bound: Bound) -> Bound:
 def _all_slow(program: Program, seconds: float) -> Bound:
     free = (0.0,) * program.num_slots
     nothing = (0.0,) * len(program.touches)
-    return Bound(program.all_slow_s, "all-slow", seconds, free, free, nothing, nothing)
+    of = content_hash(program)
+    return Bound(program.all_slow_s, "all-slow", seconds, free, free, nothing, nothing, of)
 
 
 def _relaxed(formulation: Formulation, solution: LinearSolution, seconds: float) -> Bound:
@@ -232,6 +243,7 @@ def _relaxed(formulation: Formulation, solution: LinearSolution, seconds: float)
         copy_price=tuple(prices[formulation.shared.idle].tolist()),
         served=tuple(formulation.served(solution.values).tolist()),
         stayed=tuple(formulation.stayed(solution.values).tolist()),
+        program_hash=content_hash(formulation.program),
     )
 
 
