@@ -13,6 +13,8 @@ MAX_BYTES = 2**53
 """Most bytes of one access over a whole run: what a file's numbers can say exactly."""
 MAX_TIMES = 1e15
 """No instruction runs more often than this, nor more rarely than one in so many runs."""
+MOST_S = 1e200
+"""No run takes longer than this, nor less than one in so many seconds, but for none at all."""
 MOST_COSTS = 0.5
 """Most that all negative savings may come to, as a share of the all-slow latency: the mallocGame
 counts seconds in integers (`engine.game.quantise`)."""
@@ -29,7 +31,7 @@ def _first_problem(program: Program) -> str:
     hardware = program.hardware
     if not (0 < hardware.alignment <= 2**24 and 0 < hardware.fast_bytes <= 2**40):
         return "hardware has an impossible alignment or fast_bytes"
-    if not (hardware.bandwidth > 0 and hardware.clock_hz > 0):
+    if not (hardware.bandwidth > 1 / MAX_TIMES and hardware.clock_hz > 0):
         return "hardware has no bandwidth or clock"
     if not 0 <= hardware.max_cross_program_prefetches <= 1000:
         return "hardware has an impossible max_cross_program_prefetches"
@@ -129,6 +131,9 @@ def flight_problems(program: Program) -> Iterator[tuple[int, str]]:
 
 def _time_problem(program: Program) -> str:
     slow_s = [instruction.fast_s for instruction in program.instructions]
+    total_s = sum(slow_s) + sum(abs(access.saving_s) for access in program.accesses)
+    if total_s and not 1 / MOST_S < total_s < MOST_S:
+        return f"its times come to {total_s:g} seconds in one run, which is absurd"
     costs_s = sum(slow_s) - sum(program.fastest_s)
     room_s = [ROUNDING * seconds for seconds in slow_s]
     for access in program.accesses:
