@@ -20,18 +20,21 @@ they are given out.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
 import math
-from collections.abc import Callable, Sequence
-from os import PathLike, fspath
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
+from os import PathLike, fsencode, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from engine.agent.trace_io import SearchTrace
 from engine.compiler.steering.export import Steering, exports
 from engine.compiler.steering.flags_file import Flags
 from engine.compiler.steering.verify import Verdict
-from engine.errors import EngineError, PlanError, UsageError
+from engine.errors import EngineError, PlanError, UsageError, in_one_line
 from engine.game.gym_env import MallocEnv
 from engine.game.moves import Rules
 from engine.plan.bounds import Bound, lower_bound
@@ -116,6 +119,50 @@ def __getattr__(name: str) -> Any:
 Progress = Callable[[float, str], bool]
 """Hears the share of the work that is done and a word about it; answers False to end it early."""
 
+_PATHS = ("name_or_path", "path", "slow", "fast", "buffers", "profile", "answers")
+_ARGUMENTS: Mapping[str, tuple[Any, str]] = {
+    "program": (Program, "load it first, by mallocmuzero.load"),
+    "plan": (Plan, "load it first, by mallocmuzero.load"),
+    "solver": (str, "name one of mallocmuzero.solver_names"),
+    "solvers": (Iterable, "name them in a list"),
+    "progress": (Callable, "give a function"),
+    "target_s": (Real, "name seconds"),
+    "counts": (Counts, "give a mallocmuzero.Counts"),
+    "rules": (Rules, "give a mallocmuzero.Rules"),
+    "prices": (Bound, "give what mallocmuzero.bound returns"),
+    **dict.fromkeys(_PATHS, ((str, PathLike), "give a path")),
+}
+"""The type of each argument of this module by its name, and what to do if it is of none such."""
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+def _guarded(function: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+    """The function, which raises UsageError for arguments of a type that it cannot use."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def guarded(*args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            is_default = value is signature.parameters[name].default
+            if name in _ARGUMENTS and not is_default and not _is_usable(name, value):
+                what, advice = in_one_line(repr(value), 60), _ARGUMENTS[name][1]
+                raise UsageError(f"{function.__name__}: {name} cannot be {what}: {advice}")
+        return function(*args, **kwargs)
+
+    return guarded
+
+
+def _is_usable(name: str, value: Any) -> bool:
+    """Whether an argument is of its type; of a path, whether a file can have it."""
+    if not isinstance(value, _ARGUMENTS[name][0]):
+        return False
+    try:
+        return name not in _PATHS or b"\0" not in fsencode(value)
+    except UnicodeEncodeError:
+        return False
+
 
 _Kind = TypeVar("_Kind", Program, Plan, Flags, SearchTrace)
 
@@ -124,6 +171,7 @@ _Kind = TypeVar("_Kind", Program, Plan, Flags, SearchTrace)
 def load(name_or_path: str | PathLike[str]) -> Any: ...
 @overload
 def load(name_or_path: str | PathLike[str], kind: type[_Kind]) -> _Kind: ...
+@_guarded
 def load(name_or_path: str | PathLike[str], kind: type | None = None) -> Any:
     """What a file holds, or the sample program of a name.
 
@@ -143,6 +191,7 @@ def load(name_or_path: str | PathLike[str], kind: type | None = None) -> Any:
     return files_by_kind.load(fspath(name_or_path), kind)
 
 
+@_guarded
 def save(content: Program | Plan | Flags | SearchTrace, path: str | PathLike[str]) -> None:
     """Write what `load` reads, whole or not at all; gzipped where the name ends in `.gz`.
 
@@ -158,6 +207,7 @@ def save(content: Program | Plan | Flags | SearchTrace, path: str | PathLike[str
     files_by_kind.save(content, Path(path))
 
 
+@_guarded
 def import_hlo(
     slow: str | PathLike[str],
     fast: str | PathLike[str] | None = None,
@@ -220,6 +270,7 @@ def capture(
     return run(jitted, *args, target=target, how=capturing(**options), name=name)
 
 
+@_guarded
 def recounted(program: Program, counts: Counts) -> Program:
     """The program as if its loops ran, and its branches were taken, so often.
 
@@ -233,6 +284,7 @@ def recounted(program: Program, counts: Counts) -> Program:
     return _recounted(program, counts)
 
 
+@_guarded
 def profiled(program: Program, profile: str | PathLike[str], name: str = "") -> Program:
     """The program with measured times for what the compiler does not estimate.
 
@@ -270,6 +322,7 @@ def export_program(jitted: Any, *args: Any, path: str | PathLike[str], **kwargs:
     write_bytes(Path(path), exported(jitted, *args, **kwargs))
 
 
+@_guarded
 def solver_names(program: Program) -> list[str]:
     """Names of the solvers that can run on this program; `solve` and `compare` take them.
 
@@ -279,6 +332,7 @@ def solver_names(program: Program) -> list[str]:
     return applicable(program)
 
 
+@_guarded
 def solve(
     program: Program,
     solver: str = "portfolio",
@@ -300,6 +354,7 @@ def solve(
     return _solve(solver, program, Budget(seconds, seed, progress or always, options))
 
 
+@_guarded
 def check(program: Program, plan: Plan) -> CheckResult:
     """Whether a plan is valid for a program; as a condition, true if it is (`docs/model.md`).
 
@@ -315,6 +370,7 @@ def check(program: Program, plan: Plan) -> CheckResult:
     return CheckResult(_check(program, plan))
 
 
+@_guarded
 def simulate(program: Program, plan: Plan) -> Simulation:
     """How long the program takes under a valid plan, and when everything happens.
 
@@ -331,6 +387,7 @@ def simulate(program: Program, plan: Plan) -> Simulation:
     return _simulate(program, plan)
 
 
+@_guarded
 def bound(
     program: Program,
     seconds: float = 60.0,
@@ -354,23 +411,27 @@ def bound(
     return lower_bound(program, seconds, method, target_s)
 
 
+@_guarded
 def compare(
     program: Program,
-    solvers: Sequence[str] | None = None,
+    solvers: str | Sequence[str] | None = None,
     seconds: float = 10.0,
     seed: int = 0,
 ) -> dict[str, Any]:
     """Several solvers side by side: `program`, `bound_s`, and `results`, the fastest plan first.
 
-    `solvers`: all that apply, unless named. Raises UnknownNameError before any of them runs.
+    `solvers`: all that apply, unless named. Raises UnknownNameError before any of them runs,
+    UsageError for none.
 
     >>> table = compare(load("teach-prefetch"), ["all_slow", "greedy"])
     >>> [row["solver"] for row in table["results"]]
     ['greedy', 'all_slow']
     """
-    return _compare(program, solvers, Budget(seconds, seed))
+    names = [solvers] if isinstance(solvers, str) else solvers
+    return _compare(program, names, Budget(seconds, seed))
 
 
+@_guarded
 def environment(
     program: Program, rules: Rules | None = None, prices: Bound | None = None
 ) -> Environment:
@@ -390,6 +451,7 @@ def environment(
     return Environment(program, rules, prices)
 
 
+@_guarded
 def export(program: Program, plan: Plan) -> tuple[Steering, ...]:
     """Options for the real compiler that aim at a plan, in several variants (`docs/tuning.md`).
 
@@ -404,6 +466,7 @@ def export(program: Program, plan: Plan) -> tuple[Steering, ...]:
     return exports(program, plan)
 
 
+@_guarded
 def verify(
     program: Program,
     plan: Plan | None = None,

@@ -16,7 +16,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import Error, InvalidAction, ResetNeeded
 from numpy.typing import NDArray
 
-from engine.errors import ConfigError
+from engine.errors import ConfigError, UsageError, in_one_line
 from engine.game.moves import NUM_ACTIONS, Move, Rules
 from engine.game.quantise import TICKS
 from engine.game.reference.game import ReferenceGame
@@ -68,10 +68,15 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
         """Wrap the game of `program`: one at hand, a sample's name, or a path.
 
         Raises UnknownNameError and ProgramFormatError as `engine.program.library.resolve`,
-        ConfigError for rules with dead ends.
+        UsageError for what is none of these, ConfigError for rules with dead ends.
         """
         if rules is not None and rules.strict:
             raise ConfigError("the environment has no strict sinks; leave them out of its rules")
+        if not isinstance(program, Program | str):
+            what = in_one_line(repr(program), 60)
+            raise UsageError(
+                f"program cannot be {what}: give a program, a sample's name or a path as text"
+            )
         self.program = library.resolve(program) if isinstance(program, str) else program
         self._start = ReferenceGame(self.program, rules or Rules())
         # They drop what is not there, which is worth nothing.

@@ -257,7 +257,7 @@ for _solver in _OURS:
 def find(name: str) -> Solver:
     """The solver of that name. Raises UnknownNameError with the nearest names."""
     if name not in SOLVERS:
-        near = get_close_matches(name, SOLVERS, n=3) or sorted(SOLVERS)
+        near = get_close_matches(str(name), SOLVERS, n=3) or sorted(SOLVERS)
         raise UnknownNameError(f"no solver is called {name!r}; try {', '.join(near)}")
     return SOLVERS[name]
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from engine.errors import EngineError
+from engine.errors import EngineError, UsageError
 from engine.hardware.unestimated_share import unestimated_remark, unestimated_share
 from engine.plan.bounds import lower_bound
 from engine.plan.simulate import simulate
@@ -38,9 +38,11 @@ def compare(
     is too small for `xla_compiled` to be a measure (else None). `unestimated_share`: of the time,
     what is no estimate of the compiler's, and `unestimated`, a line on it where it is notable (else
     None). `error`: None. A solver without a plan has a row that says why. Raises UnknownNameError
-    for an unknown solver before any of them runs.
+    for an unknown solver before any of them runs, UsageError for none.
     """
     names = list(solvers) if solvers is not None else applicable(program)
+    if not names:
+        raise UsageError("compare: no solver is named; name some, or leave them out for all")
     for name in names:
         find(name)
     bound_s = max(lower_bound(program).bound_s, proven_bound_s(program) or 0.0)

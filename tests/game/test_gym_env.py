@@ -11,7 +11,7 @@ import pytest
 from gymnasium.error import Error, InvalidAction, ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
-from engine.errors import ConfigError, UnknownNameError
+from engine.errors import ConfigError, UnknownNameError, UsageError
 from engine.game.gym_env import AHEAD_FEATURES, ENV_ID, MOVE_FEATURES, SAVING, MallocEnv
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
 from engine.plan.check import check
@@ -151,6 +151,11 @@ def test_a_copy_side_by_side_has_the_same_spaces() -> None:
 def test_rules_with_dead_ends_are_refused() -> None:
     with pytest.raises(ConfigError, match="no strict sinks"):
         MallocEnv(random_program(1, 20), Rules(strict=True))
+
+
+def test_what_is_no_program_is_refused() -> None:
+    with pytest.raises(UsageError, match="program cannot be 3: give a program, a sample's name"):
+        gymnasium.make(ENV_ID, program=3)
 
 
 def test_options_that_would_be_ignored_are_refused() -> None:

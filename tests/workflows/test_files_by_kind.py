@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,3 +71,41 @@ def test_a_check_is_true_for_a_valid_plan_and_says_what_a_broken_one_breaks() ->
     assert str(result).startswith("breaks wrong-program: the plan is for")
     with pytest.raises(EngineError, match="breaks wrong-program"):
         mallocmuzero.simulate(mallocmuzero.load("teach-keep-or-drop"), PLAN)
+
+
+@pytest.mark.parametrize("solvers", ["greedy", ["greedy"], ("greedy",)])
+def test_one_name_is_compared_as_a_list_of_one(solvers: Any) -> None:
+    rows = mallocmuzero.compare(PROGRAM, solvers)["results"]
+    assert [row["solver"] for row in rows] == ["greedy"]
+
+
+def test_a_comparison_of_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="compare: no solver is named"):
+        mallocmuzero.compare(PROGRAM, [])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mallocmuzero.solve("teach-prefetch", "greedy"), "solve: program .*load it first"),
+        (lambda: mallocmuzero.check(PROGRAM, "plan.json"), "check: plan .*load it first"),
+        (lambda: mallocmuzero.verify(PROGRAM, 3), "verify: plan cannot be 3"),
+        (lambda: mallocmuzero.solver_names(None), "solver_names: program cannot be None"),
+        (lambda: mallocmuzero.solve(PROGRAM, None), "solve: solver cannot be None"),
+        (lambda: mallocmuzero.solve(PROGRAM, "local", 0, progress=3), "progress cannot be 3"),
+        (lambda: mallocmuzero.compare(PROGRAM, [None]), "no solver is called None"),
+        (lambda: mallocmuzero.bound(PROGRAM, target_s="x"), "bound: target_s cannot be 'x'"),
+        (lambda: mallocmuzero.recounted(PROGRAM, {"a": 1}), "counts .*mallocmuzero.Counts"),
+        (lambda: mallocmuzero.environment(PROGRAM, prices=3), "prices .*mallocmuzero.bound"),
+        (lambda: mallocmuzero.environment(PROGRAM, rules=3), "rules .*mallocmuzero.Rules"),
+        (lambda: mallocmuzero.load(None), "load: name_or_path cannot be None: give a path"),
+        (lambda: mallocmuzero.save(PLAN, "\0"), r"save: path cannot be '\\x00': give a path"),
+        (lambda: mallocmuzero.load("\ud800.json"), "load: name_or_path cannot be"),
+    ],
+)
+def test_what_no_argument_can_be_is_refused_in_one_line(
+    call: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(EngineError, match=message) as caught:
+        call()
+    assert "\n" not in str(caught.value)
