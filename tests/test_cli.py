@@ -368,6 +368,15 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_full_disk_under_stdout_is_one_line(as_json: bool) -> None:
+    command = [sys.executable, "-m", "engine", "info", "teach-prefetch", *["--json"] * as_json]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "No space left" in done.stderr
+
+
 def test_work_goes_on_though_nobody_reads_what_is_noted(tmp_path: Path) -> None:
     """The result is there, on stdout and in its file, and the exit code is that of the command."""
     reader, writer = os.pipe()

@@ -51,9 +51,11 @@ def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]
     # Flushed at once, so that a reader which is gone is noticed here.
     try:
         print(text, flush=True)
-    except BrokenPipeError as error:
+    except OSError as error:
         _turn_away(sys.stdout)
-        raise ReaderGone from error
+        if isinstance(error, BrokenPipeError):
+            raise ReaderGone from error
+        raise
 
 
 def _as_text(body: Any) -> Any:
