@@ -371,7 +371,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_full_disk_under_stdout_is_one_line(as_json: bool) -> None:
     command = [sys.executable, "-m", "engine", "info", "teach-prefetch", *["--json"] * as_json]
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "No space left" in done.stderr
