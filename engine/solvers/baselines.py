@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-import time
+from collections.abc import Callable
 
 from engine.errors import SolverError
 from engine.game.moves import Rules
@@ -14,6 +14,7 @@ from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan
+from engine.solvers.clock import Clock
 from engine.solvers.registry import Budget
 
 
@@ -51,27 +52,36 @@ MAX_GAMES = 1000
 
 
 def random_play(program: Program, budget: Budget) -> Plan:
-    """At least one game, at most `MAX_GAMES`, until the seconds are over."""
+    """At most `MAX_GAMES`, until the seconds are over. All slow if the first one is ended early."""
     rng = random.Random(budget.seed)
-    deadline = time.perf_counter() + budget.seconds
+    clock = Clock(budget)
     best: ReferenceGame | None = None
     games = 0
-    while games < MAX_GAMES and (best is None or time.perf_counter() < deadline):
-        game = play_randomly(program, rng)
+
+    def is_in_time() -> bool:
+        return clock.is_in_time(f"{games} games")
+
+    while games < MAX_GAMES:
+        game = play_randomly(program, rng, is_in_time)
+        if not game.is_over:
+            break
         games += 1
         if best is None or game.total_reward > best.total_reward:
             best = game
-        if not budget.progress(games / MAX_GAMES, f"{games} games"):
+        if not clock.goes_on(f"{games} games"):
             break
-    assert best is not None
-    return best.plan("random", {"games": games})
+    return all_slow(program, budget) if best is None else best.plan("random", {"games": games})
 
 
-def play_randomly(program: Program, rng: random.Random) -> ReferenceGame:
-    """One game of uniformly random legal actions."""
+def play_randomly(
+    program: Program, rng: random.Random, goes_on: Callable[[], bool] = lambda: True
+) -> ReferenceGame:
+    """One game of uniformly random legal actions; it is not over if it is ended early."""
     game = ReferenceGame(program)
     while not game.is_over:
         game.step(rng.choice(game.legal_actions()))
+        if len(game.actions) % ASK_EVERY == 0 and not goes_on():
+            break
     return game
 
 
