@@ -1,8 +1,13 @@
-"""Programs of any length: a crowd of rectangles with its plan, and a real program run again."""
+"""Programs of any length: a crowd of rectangles with its plan, a real program run again, a weight
+that all read; and how the work on a program grows with it."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from dataclasses import replace
+from types import FrameType
+from typing import Any
 
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan, Stay
@@ -84,3 +89,34 @@ def repeated(program: Program, times: int) -> Program:
         accesses=tuple(accesses),
         provenance={},
     )
+
+
+def shared(num_slots: int) -> Program:
+    """One input that every instruction reads, and one that every other one reads."""
+    inputs = [Value(f"w{n}", "u8[512]", GRANULE, INPUT_TIME, n) for n in range(2)]
+    reads = [(k, n) for k in range(num_slots) for n in range(2) if n == 0 or k % 2 == 0]
+    return Program(
+        name=f"shared-{num_slots}",
+        hardware=Hardware("one granule", GRANULE, GRANULE, 1e9, 1e9),
+        instructions=tuple(Instruction(f"i{k}", "fusion", 1e-6) for k in range(num_slots)),
+        values=tuple(inputs),
+        accesses=tuple(Access(k, n, False, 1e-7, GRANULE, n) for k, n in reads),
+    )
+
+
+def lines_run(work: Callable[[], object]) -> int:
+    """How many lines of Python the work takes, each turn of a comprehension one more."""
+    count = 0
+
+    def line(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return line
+
+    before = sys.gettrace()
+    sys.settrace(line)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from fractions import Fraction
+
+import numpy as np
 
 from engine.game.moves import Hoist, Move
 from engine.game.quantise import TICKS, Quantised, quantise
@@ -34,9 +37,13 @@ class _Builder:
         self.program = program
         self.numbers = numbers
         self.ranks = self._ranks()
+        self.reserved = np.asarray(numbers.reserved, np.int64)
+        self.times_of = [[program.touches[i].time for i in own] for own in program.touches_of_group]
+        self.born = [min(program.values[v].defined for v in g.values) for g in program.groups]
         self.sinks_of: list[list[int]] = [[] for _ in program.groups]
         for sink in program.sinks:
             self.sinks_of[sink.group].append(sink.time)
+        self.ends_of: dict[tuple[int, int], tuple[int, list[int]]] = {}
 
     def _ranks(self) -> dict[int, int]:
         density = {
@@ -52,7 +59,8 @@ class _Builder:
     def touch(self, index: int, is_last: bool) -> Move:
         touch = self.program.touches[index]
         group = self.program.groups[touch.group]
-        is_first = self.program.touches_of_group[touch.group][0] == index
+        place = bisect_left(self.times_of[touch.group], touch.time)
+        is_first = place == 0
         level = self.program.level_at(touch.time)
         life_end = self._life_end(touch.group, touch.time, level)
         return Move(
@@ -70,29 +78,27 @@ class _Builder:
             is_last=is_last,
             life_end=life_end,
             end=touch.end,
-            reserved_ahead=max(self.numbers.reserved[touch.time : life_end]),
+            reserved_ahead=int(self.reserved[touch.time : life_end].max()),
             is_lasting=life_end > self.numbers.return_slot,
             may_stay_before=is_first
             and group.is_input
             and not (group.is_written or touch.must_be_slow),
             must_be_slow=touch.must_be_slow,
             level=level,
-            hoist=None if touch.must_be_slow else self._hoist(touch),
-            **self._common(touch.time, touch.group, level, index),
+            hoist=None if touch.must_be_slow else self._hoist(touch, place),
+            **self._common(touch.group, level, place + 1),
         )
 
-    def _hoist(self, touch: Touch) -> Hoist | None:
-        """The outermost loop whose first touch of the group this read is."""
+    def _hoist(self, touch: Touch, place: int) -> Hoist | None:
+        """The outermost loop whose first touch of the group this read is, its touch `place`."""
         program, outermost = self.program, None
         if not touch.reads:
             return None
-        times = [program.touches[i].time for i in program.touches_of_group[touch.group]]
-        values = program.groups[touch.group].values
-        born = min(program.values[v].defined for v in values)
+        before = max(self.born[touch.group], self.times_of[touch.group][place - 1] if place else -1)
         level = program.level_at(touch.time)
         while level != TOP_LEVEL:
             region = program.regions[level]
-            if born < region.start and not any(region.start <= t < touch.time for t in times):
+            if before < region.start:
                 outermost = level
             level = region.parent
         if outermost is None:
@@ -106,12 +112,13 @@ class _Builder:
             end=region.end,
             level=region.parent,
             work_ticks=min(TICKS, work),
-            reserved_ahead=max(self.numbers.reserved[region.start : life_end]),
+            reserved_ahead=int(self.reserved[region.start : life_end].max()),
             is_lasting=life_end > self.numbers.return_slot,
         )
 
     def sink(self, index: int, is_last: bool) -> Move:
         sink = self.program.sinks[index]
+        times = self.times_of[sink.group]
         return Move(
             time=sink.time,
             group=sink.group,
@@ -127,38 +134,48 @@ class _Builder:
             must_be_slow=False,
             is_lasting=False,
             hoist=None,
-            **self._common(sink.time, sink.group, sink.region, None),
+            # The next touch may share its time.
+            **self._common(sink.group, sink.region, bisect_left(times, sink.time)),
         )
 
-    def _common(self, time: int, group: int, level: int, index: int | None) -> dict[str, int]:
-        """Fields of touches and sinks alike; a sink's next touch may share its time."""
-        later = [
-            i
-            for i in self.program.touches_of_group[group]
-            if (i > index if index is not None else self.program.touches[i].time >= time)
-        ]
+    def _common(self, group: int, level: int, following: int) -> dict[str, int]:
+        """Fields of touches and sinks alike; `following`: the place of the group's next touch."""
         size = self.program.groups[group].size_bytes
-        touches = self.program.touches_of_group[group]
-        next_touch = self.program.touches[later[0]] if later else None
+        touches, times = self.program.touches_of_group[group], self.times_of[group]
+        has_next = following < len(touches)
         return {
             "size_granules": self.numbers.size_granules[group],
             "work_ticks": min(
                 TICKS, self.numbers.ticks_up(size * self.program.multiplicity(level))
             ),
-            "last_time": self.program.touches[touches[-1]].time,
-            "next_time": next_touch.time if next_touch else self.program.num_slots + 1,
-            "next_rank": self.ranks[later[0]] if later else -1,
+            "last_time": times[-1],
+            "next_time": times[following] if has_next else self.program.num_slots + 1,
+            "next_rank": self.ranks[touches[following]] if has_next else -1,
         }
 
     def _life_end(self, group: int, time: int, level: int) -> int:
         """End of the longest stay that a block of that level may need from slot `time` on."""
-        program = self.program
-        limit = program.level_end(level)
-        ends = [t for t in self.sinks_of[group] if time < t <= limit]
-        for index in program.touches_of_group[group]:
-            touched = program.touches[index].time
-            if time <= touched < limit:
-                around = program.outwards(program.level_at(touched))
+        first, ends = self._ends(group, level)
+        end = ends[bisect_left(self.times_of[group], time) - first]
+        sinks = self.sinks_of[group]
+        due = bisect_right(sinks, self.program.level_end(level))
+        return max(end, sinks[due - 1]) if due and sinks[due - 1] > time else end
+
+    def _ends(self, group: int, level: int) -> tuple[int, list[int]]:
+        """The group's first touch within a level, and from each one on where the last one ends.
+
+        What is in a region within the level ends with that region.
+        """
+        if (group, level) not in self.ends_of:
+            program, times = self.program, self.times_of[group]
+            start = 0 if level == TOP_LEVEL else program.regions[level].start
+            first, limit = bisect_left(times, start), bisect_left(times, program.level_end(level))
+            ends, latest = list[int](), 0
+            for index in reversed(program.touches_of_group[group][first:limit]):
+                around = program.outwards(program.level_at(program.touches[index].time))
                 inner = around[: around.index(level)]
-                ends.append(program.level_end(inner[-1]) if inner else program.touches[index].end)
-        return max(ends)
+                end = program.level_end(inner[-1]) if inner else program.touches[index].end
+                latest = max(latest, end)
+                ends.append(latest)
+            self.ends_of[group, level] = first, ends[::-1]
+        return self.ends_of[group, level]

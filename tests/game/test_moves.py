@@ -20,6 +20,7 @@ from engine.program import library
 from engine.program.model import Program, Region
 from tests.game.tiny_programs import Buffer, program_of
 from tests.strategies import programs, random_program
+from tests.synthetic import lines_run, shared
 
 NEST = [Region("outer", 1, 6, 2.0), Region("inner", 2, 6, 6.0, 0)]
 
@@ -38,6 +39,11 @@ def test_sinks_come_before_the_touches_of_their_slot_inner_regions_first() -> No
     assert [m.is_first for m in found] == [True] + [False] * 5
     assert [m.is_last for m in found] == [False] * 5 + [True]
     assert [m.next_time for m in found] == [3, 6, 6, 6, 8, 8]
+
+
+def test_a_weight_that_all_read_makes_as_much_work_per_read_as_one_that_few_do() -> None:
+    few, many = shared(100), shared(400)
+    assert lines_run(lambda: moves(many)) < 5 * lines_run(lambda: moves(few))
 
 
 def test_regions_of_one_interval_end_from_the_inside_out() -> None:
