@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from engine.plan.bounds import linear
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program.library import load_sample
@@ -74,7 +78,7 @@ def test_who_ends_it_early_gets_the_best_so_far(program: Program) -> None:
 
 
 def test_it_ends_when_its_time_is_over(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock that goes on a second at each look."""
+    """By a clock that goes on a second at each look; the linear program looks at another one."""
     now = 0.0
 
     def look() -> float:
@@ -82,7 +86,8 @@ def test_it_ends_when_its_time_is_over(program: Program, monkeypatch: pytest.Mon
         now += 1.0
         return now
 
-    monkeypatch.setattr(clock.time, "perf_counter", look)
+    monkeypatch.setattr(clock, "time", SimpleNamespace(perf_counter=look))
+    monkeypatch.setattr(linear, "ASK_EVERY_S", math.inf)
     assert find("rounded").run(program, Budget(0.0)).notes["roundings"] == 1
     begun = now
     assert find("rounded").run(program, Budget(1e6)).notes["roundings"] == 1 + len(RULES)

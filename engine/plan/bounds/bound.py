@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import UsageError
+from engine.plan.bounds import linear as linear_programs
 from engine.plan.bounds.branching import Branching
 from engine.plan.bounds.group_rows import Expression, GroupParts, GroupRows, Kind, Scale, scaled
 from engine.plan.bounds.linear import LinearProgram, LinearSolution
@@ -68,19 +69,24 @@ class Formulation:
         return price * self.scale.second_s / self.scale.byte
 
 
-def formulate(program: Program, is_whole: bool = False) -> Formulation | None:
+def formulate(
+    program: Program, is_whole: bool = False, goes_on: Callable[[], bool] = lambda: True
+) -> Formulation | None:
     """The linear program, or None if nothing could be gained from fast memory.
 
     `is_whole`: prefetches hold the whole of their places (`engine.plan.bounds.whole_copies`).
+    `goes_on`: asked after each group; None too where it answers False.
     """
-    worth = [n for n in range(len(program.groups)) if _is_worth_serving(program, n)]
-    if not worth or program.all_slow_s <= 0:
+    worth = _worth_serving(program)
+    if not worth:
         return None
     scale = Scale(program.all_slow_s / program.num_slots, float(program.hardware.fast_bytes))
     linear = LinearProgram()
     parts = GroupParts(program, linear, scale)
     for number in worth:
         GroupRows(parts, number).build()
+        if not goes_on():
+            return None
     shared = SharedRows(parts, _add_floors(parts), is_whole)
     shared.add()
     for index, terms in parts.served.items():
@@ -106,6 +112,13 @@ def _add_floors(parts: GroupParts) -> dict[int, int]:
             # The seconds with some served fast, and this, are at least the floor.
             parts.linear.add_row([(floors[slot], 1.0), *terms[slot]], low=-spare)
     return floors
+
+
+def _worth_serving(program: Program) -> list[int]:
+    """The groups that are to be modelled."""
+    if program.all_slow_s <= 0:
+        return []
+    return [n for n in range(len(program.groups)) if _is_worth_serving(program, n)]
 
 
 def _is_worth_serving(program: Program, group: int) -> bool:
@@ -182,9 +195,10 @@ def lower_bound(
     if method not in METHODS:
         raise UsageError(f"bound: no method {method!r}; there are {', '.join(METHODS)}")
     run = _Run(time_limit_s, progress)
-    formulation = formulate(program)
+    formulation = formulate(program, goes_on=lambda: run.is_in_time(program.all_fast_s))
     if formulation is None:
-        return _not_above_observed(program, _all_slow(program, run.seconds))
+        ended = f"{method}-unfinished" if _worth_serving(program) else None
+        return _not_above_observed(program, _without_prices(program, run.seconds, ended))
     solution = formulation.linear.solve(run.left_s, lambda: run.goes_on(program.all_fast_s))
     bound = _relaxed(formulation, solution, run.seconds)
     if method == "mip":
@@ -197,7 +211,7 @@ class _Run:
 
     def __init__(self, limit_s: float, progress: Progress) -> None:
         self._began, self._limit_s, self._progress = time.perf_counter(), limit_s, progress
-        self._is_wanted = True
+        self._asked, self._is_wanted = self._began, True
 
     @property
     def seconds(self) -> float:
@@ -215,6 +229,14 @@ class _Run:
         self._is_wanted = self._is_wanted and self._progress(share, bound_s)
         return self._is_wanted
 
+    def is_in_time(self, bound_s: float) -> bool:
+        """As `goes_on`, and whether there is time left; asks now and then only."""
+        if time.perf_counter() - self._asked < linear_programs.ASK_EVERY_S:
+            return True
+        is_wanted = self.goes_on(bound_s)
+        self._asked = time.perf_counter()
+        return is_wanted and self.left_s > 0
+
 
 def _not_above_observed(program: Program, bound: Bound) -> Bound:
     observed_s = fastest_compile_s(program)
@@ -223,11 +245,13 @@ def _not_above_observed(program: Program, bound: Bound) -> Bound:
     return bound
 
 
-def _all_slow(program: Program, seconds: float) -> Bound:
+def _without_prices(program: Program, seconds: float, ended: str | None) -> Bound:
+    """The bound where there is no linear program: nothing may be fast, or it was `ended` early."""
     free = (0.0,) * program.num_slots
     nothing = (0.0,) * len(program.touches)
     of = content_hash(program)
-    return Bound(program.all_slow_s, "all-slow", seconds, free, free, nothing, nothing, of)
+    bound_s = program.all_slow_s if ended is None else program.all_fast_s
+    return Bound(bound_s, ended or "all-slow", seconds, free, free, nothing, nothing, of)
 
 
 def _relaxed(formulation: Formulation, solution: LinearSolution, seconds: float) -> Bound:
@@ -257,11 +281,13 @@ def _branched(formulation: Formulation, relaxed: Bound, target_s: float, run: _R
     def goes_on(objective: float) -> bool:
         return run.goes_on(max(relaxed.bound_s, formulation.seconds(objective)))
 
-    formulation = formulate(formulation.program, is_whole=True) or formulation
-    branching = Branching(formulation.linear, formulation.objective(target_s))
+    whole = formulate(formulation.program, True, lambda: run.is_in_time(relaxed.bound_s))
+    if whole is None:
+        return replace(relaxed, method="mip-unfinished")
+    branching = Branching(whole.linear, whole.objective(target_s))
     branched = branching.run(run.left_s, goes_on)
-    bound_s = min(formulation.seconds(branched.bound), target_s)
+    bound_s = min(whole.seconds(branched.bound), target_s)
     method = "mip" if branched.is_closed else "mip-unfinished"
-    if bound_s <= formulation.program.all_fast_s and branched.is_closed:
+    if bound_s <= whole.program.all_fast_s and branched.is_closed:
         method = "all-fast"
     return replace(relaxed, bound_s=max(relaxed.bound_s, bound_s), method=method)

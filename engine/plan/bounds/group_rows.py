@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 
 from engine.plan.bounds.linear import LinearProgram
-from engine.program.model import TOP_LEVEL, Program, Sink, Touch
+from engine.program.model import TOP_LEVEL, Program, Region, Sink, Touch
 
 Expression = list[tuple[int, float]]
 
@@ -119,7 +120,12 @@ class GroupParts:
     under_way: dict[UnderWay, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._levels = [i.level for i in self.program.instructions]
+        self._cheaper: dict[int, list[Region]] = {TOP_LEVEL: []}
+        for index, region in enumerate(self.program.regions):
+            self._cheaper[index] = []
+            for level in self.program.outwards(region.parent):
+                if region.multiplicity < self.program.multiplicity(level):
+                    self._cheaper[level].append(region)
         self._sinks: dict[int, list[Sink]] = {}
         for sink in self.program.sinks:
             self._sinks.setdefault(sink.group, []).append(sink)
@@ -139,16 +145,13 @@ class GroupParts:
         return self._sinks.get(group, [])
 
     def cheapest(self, level: int, start: int, end: int) -> float:
-        """Smallest multiplicity of a copy that starts at `level` or in a slot of `[start, end)`.
+        """Smallest multiplicity of a copy that starts at `level` or in its slots `[start, end)`.
 
         A copy may run inside a branch, at its lower multiplicity, also in one that has no code but
         loops.
         """
-        around = self.program.outwards(level)
-        inside = set(self._levels[start:end]).difference(around)
-        for inner in tuple(inside):
-            inside.update(r for r in self.program.outwards(inner) if r not in around)
-        return min(self.program.multiplicity(r) for r in (level, *inside))
+        inside = (r for r in self._cheaper[level] if max(start, r.start) < min(end, r.end))
+        return min((r.multiplicity for r in inside), default=self.program.multiplicity(level))
 
     def around(self, time: int) -> list[int]:
         """The regions that hold slot `time`, innermost first."""
@@ -169,6 +172,8 @@ class GroupRows:
         self.number, self.group = number, program.groups[number]
         self.indices = program.touches_of_group[number]
         self.touches: list[Touch] = [program.touches[i] for i in self.indices]
+        self.times = [touch.time for touch in self.touches]
+        self.writes = [place for place, touch in enumerate(self.touches) if touch.writes]
         self.defined = min(program.values[v].defined for v in self.group.values)
         size = self.group.size_bytes
         granules = -(-size // program.hardware.alignment)
@@ -183,8 +188,10 @@ class GroupRows:
         # Bytes under way are not charged where the place may already be charged as a cover.
         self.is_charged = not self.covers or (
             not self.group.is_written
-            and all(self._holds(r, t.time) for r in self.covers for t in self.touches)
+            and all(self._holds(r, t) for r in self.covers for t in (self.times[0], self.times[-1]))
         )
+        bounds = [program.regions[r] for r in self.covers]
+        self.cuts = sorted({t for r in bounds for t in (r.start, r.end)})
 
     def build(self) -> None:
         """Add variables and rows in time order, then what the group holds in each slot."""
@@ -218,11 +225,11 @@ class GroupRows:
         program, covers = self.program, dict[int, int]()
         needed = {s.region for s in self.sinks}
         for index, region in enumerate(program.regions):
-            inside = [t for t in self.touches if region.start <= t.time < region.end]
-            if not inside or (self.defined > region.start and not self._is_branch(index)):
+            first, behind = (bisect_left(self.times, t) for t in (region.start, region.end))
+            if first == behind or (self.defined > region.start and not self._is_branch(index)):
                 continue
-            later = any(t.time >= region.end for t in self.touches) or self._may_be_cross_program
-            if inside[0].reads or later or index in needed:
+            later = behind < len(self.touches) or self._may_be_cross_program
+            if self.touches[first].reads or later or index in needed:
                 covers[index] = self.parts.add_choice(Kind.COVERS, self.number, index)
                 around = program.outwards(region.parent)[:-1]
                 outer = [covers[r] for r in around if r in covers and not self._is_branch(r)]
@@ -287,7 +294,9 @@ class GroupRows:
         return set(self.parts.around(old)) ^ set(self.parts.around(new))
 
     def _last_write(self, index: int) -> int | None:
-        return next((j for j in range(index - 1, -1, -1) if self.touches[j].writes), None)
+        """The last touch before touch `index` that writes."""
+        before = bisect_left(self.writes, index)
+        return self.writes[before - 1] if before else None
 
     def _add_prefetches(self, index: int) -> list[Prefetch]:
         """Add `p` for touch `index`: one at its level, one per outer level it can come from."""
@@ -337,8 +346,9 @@ class GroupRows:
     def _add_write_backs(self, index: int) -> Expression:
         """Add `b` after touch `index`, one per level; returns them, each with its work."""
         time, release = self.touches[index].time, self.touches[index].end
-        later = (t.time for t in self.touches[index + 1 :] if t.writes)
-        last = next(later, self.program.num_slots)
+        following = bisect_right(self.writes, index)
+        is_last = following == len(self.writes)
+        last = self.program.num_slots if is_last else self.times[self.writes[following]]
         shares: Expression = []
         start, inner = release, None
         for level in self.program.outwards(self.program.level_at(time)):
@@ -374,7 +384,7 @@ class GroupRows:
         self.parts.windows.append(Window(work, self.touches[wrote].end, time))
 
     def _add_sink(self, sink: Sink) -> None:
-        index = sum(t.time < sink.time for t in self.touches)
+        index = bisect_left(self.times, sink.time)
         cover = self.covers.get(sink.region)
         excused: Expression = [(cover, 1.0)] if cover is not None else []
         self._need_slow_copy(sink.time, excused, index, [])
@@ -407,10 +417,8 @@ class GroupRows:
 
     def _add_span(self, start: int, end: int, held: Expression) -> None:
         """Add the pieces of `[start, end)`, cut where covered regions begin and end."""
-        bounds = [self.program.regions[r] for r in self.covers]
-        cuts = {start, end} | {t for r in bounds for t in (r.start, r.end) if start < t < end}
-        times = sorted(cuts)
-        for first, last in pairwise(times):
+        within = self.cuts[bisect_right(self.cuts, start) : bisect_left(self.cuts, end)]
+        for first, last in pairwise([start, *within, end]):
             loops = (r for r in self.parts.around(first) if not self._is_branch(r))
             cover = next((self.covers[r] for r in loops if r in self.covers), None)
             if first < last:

@@ -223,8 +223,9 @@ class SharedRows:
         scale = self.parts.scale
         seconds = scale.byte * multiplicity / self.program.hardware.bandwidth / scale.second_s
         start = 0 if level == TOP_LEVEL else self.program.regions[level].start
+        last = max(due)
         stored: Expression = []
-        for slot in range(start, max(due) + 1):
+        for slot in range(start, last + 1):
             if slot in due or self.is_whole:
                 stalled = self.linear.add_variable(total)
                 self._in_stall[slot].append((stalled, seconds))
@@ -232,7 +233,7 @@ class SharedRows:
             if slot in due:
                 stored = [*stored, *scaled(due[slot], -1.0)]
                 self.linear.add_row(stored, low=0.0)
-            if slot == max(due):
+            if slot == last:
                 break
             copied = self.linear.add_variable(total)
             self._in_idle[slot].append((copied, seconds))

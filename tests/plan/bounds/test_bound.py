@@ -34,6 +34,7 @@ from tests.plan import cases
 from tests.plan.bounds.changes import walk
 from tests.plan.bounds.every_plan import optimum_s, tiny_program
 from tests.strategies import programs, random_program
+from tests.synthetic import lines_run, shared
 
 SLACK = 1 + 1e-9
 """Relative room for the rounding of the simulator's sums."""
@@ -442,6 +443,24 @@ def test_a_bound_says_whether_its_linear_program_was_solved(is_optimal: bool, me
     solution = formulation.linear.solve(60.0, lambda: True)
     told = _relaxed(formulation, replace(solution, is_optimal=is_optimal), 0.0)
     assert (told.method, solution.is_optimal) == (method, True)
+
+
+def test_it_can_be_ended_before_its_linear_program_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(linear, "ASK_EVERY_S", 0.0)
+    monkeypatch.setattr(LinearProgram, "solve", Mock(side_effect=AssertionError))
+    program, asked = random_program(3, 60), list[float]()
+    unwanted = lower_bound(program, progress=lambda *_: bool(asked.append(0.0)))
+    for ended in (unwanted, lower_bound(program, 0.0)):
+        assert (ended.bound_s, ended.method) == (program.all_fast_s, "lp-unfinished")
+        assert not any(ended.served) and len(ended.served) == len(program.touches)
+    assert len(asked) == 1
+
+
+def test_a_weight_that_all_read_makes_as_much_work_per_read_as_one_that_few_do() -> None:
+    few, many = shared(100), shared(400)
+    assert lines_run(lambda: formulate(many)) < 5 * lines_run(lambda: formulate(few))
 
 
 def test_stopped_early_it_is_still_a_bound() -> None:
