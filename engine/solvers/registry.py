@@ -211,7 +211,11 @@ _OURS = (
         uses_time=True,
         options=(
             _START,
-            Option("moves", (int,), "how many moves to make at most, from one beginning"),
+            Option(
+                "moves",
+                (int,),
+                "how many moves to make at most, from one beginning, whatever the clock says",
+            ),
         ),
     ),
     Solver(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -47,7 +47,7 @@ from engine.solvers.local.state import (
 )
 from engine.solvers.local.stays import add_draft, remove, undo
 from engine.solvers.local.timeline import settle
-from engine.solvers.registry import Progress
+from engine.solvers.registry import NOT_COUNTED, Progress
 
 
 class Schedule(NamedTuple):
@@ -406,18 +406,34 @@ def handles_of(code: Code, facts: Facts, state: State) -> tuple[Facts, State]:
 
 
 def compile_all(progress: Progress) -> Code:
-    """The compiled code; first all that is not compiled yet is called without work to do."""
+    """The compiled code; first all that is not compiled yet is called without work to do.
+
+    Where `progress` answers False before that is done, the interpreted code.
+    """
     code = machine_code()
     if is_warm():
         return code
-    progress(0.0, "compiling the search, a minute or two, once on this machine")
-    run = Run(_SMALLEST, 0, code=code)
-    run.build(lambda: True)
-    run.make_moves(1)
-    again = Run(_SMALLEST, 0, code=code)
-    again.load(run.plan({}))
-    again.serve(np.zeros((1, 2), dtype=np.int64))
-    code(restore_best)(*again.handles)
-    pack([Life(((0, 1),), 1, 0, 1.0)], 1, code)
+    words = f"compiling the search, a minute or two, once on this machine … {NOT_COUNTED}"
+    for _ in _compiled_in_pieces(code):
+        if not progress(0.0, words):
+            return interpreted
     note_warm()
     return code
+
+
+def _compiled_in_pieces(code: Code) -> Iterator[None]:
+    """Calls all that is compiled; a turn before each call that may take long."""
+    yield
+    run = Run(_SMALLEST, 0, code=code)
+    yield
+    run.build(lambda: True)
+    yield
+    run.make_moves(1)
+    yield
+    again = Run(_SMALLEST, 0, code=code)
+    again.load(run.plan({}))
+    yield
+    again.serve(np.zeros((1, 2), dtype=np.int64))
+    yield
+    code(restore_best)(*again.handles)
+    pack([Life(((0, 1),), 1, 0, 1.0)], 1, code)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
 
-from engine.errors import PlanError
+from engine.errors import ConfigError, PlanError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -42,7 +42,10 @@ QUICK_SHARE, QUICK_S = 0.1, 0.5
 
 
 def local(program: Program, budget: Budget) -> Plan:
-    """Search until the seconds are over. Raises PlanError for an invalid plan to begin from."""
+    """Search until the seconds are over, or, by the option `moves`, until so many are made.
+
+    Raises PlanError for an invalid plan to begin from, ConfigError for fewer moves than none.
+    """
     return search_locally(program, budget, time.perf_counter)
 
 
@@ -62,19 +65,30 @@ def search_locally(program: Program, budget: Budget, clock: Callable[[], float])
     """As `local`, by a clock of the caller's choice."""
     start, most = _read_options(program, budget)
     if most is not None:
-        run = _begun(program, budget.seed, start, compile_all(budget.progress))
-        run.improve(lambda: budget.progress(0.0, f"{run.moves} moves"), most)
+        code = compile_all(budget.progress)
+        run = _begun(program, budget.seed, start, code, lambda: budget.progress(0.0, "begins"))
+
+        def goes_on() -> bool:
+            return budget.progress(run.moves / most if most else 1.0, f"{run.moves} moves")
+
+        run.improve(goes_on, most)
         return _best(program, run, [] if start is None else [start], run.moves)
     with Warming() as warming:
         return _Search(program, budget, clock, warming).run(start)
 
 
-def _begun(program: Program, seed: int, start: Plan | None, code: Code) -> Run:
+def _begun(
+    program: Program,
+    seed: int,
+    start: Plan | None,
+    code: Code,
+    goes_on: Callable[[], bool] = lambda: True,
+) -> Run:
     """A run begun from a plan, or from nothing, and the greedy for what is slow."""
     run = Run(program, seed, code=code)
     if start is not None:
         run.load(start)
-    run.build(lambda: True)
+    run.build(goes_on)
     return run
 
 
@@ -205,4 +219,6 @@ def _read_options(program: Program, budget: Budget) -> tuple[Plan | None, int | 
             raise PlanError(
                 f"the plan to begin from breaks the rule {violation.rule}: {violation.message}"
             )
-    return start, None if most is None else int(most)
+    if most is not None and most < 0:
+        raise ConfigError(f"local: {most} moves; name 0 or more")
+    return start, most

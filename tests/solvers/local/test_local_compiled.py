@@ -7,15 +7,21 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from engine.folders import VARIABLE
+from engine.solvers import Budget, solve
 from engine.solvers.local import search, warming
 from engine.solvers.local.compiled import interpreted
+from engine.solvers.registry import NOT_COUNTED
 from tests.solvers.local.recorded_runs import PROGRAMS, record
+from tests.strategies import random_program
 
 IGNORED = shutil.ignore_patterns("__pycache__")
 COMPILE_TIMEOUT_S = 1800
@@ -95,6 +101,45 @@ def test_compiled_code_is_not_waited_for_where_the_machine_is_too_busy_to_load_i
         now_s += 2.0
         assert (some.code(8.0) == "machine code") == is_loaded
         assert some.code(1.0) is interpreted
+
+
+def test_compiling_is_not_counted_and_ends_where_nobody_wants_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    called: list[str] = []
+    told: list[str] = []
+    wanted = 3
+
+    def code(function: Callable[..., Any]) -> Callable[..., Any]:
+        called.append(function.__name__)
+        return function
+
+    def progress(share: float, words: str) -> bool:
+        assert share == 0.0
+        told.append(words)
+        return len(told) < wanted
+
+    completed = Mock()
+    monkeypatch.setattr(search, "machine_code", lambda: code)
+    monkeypatch.setattr(search, "handles_of", lambda code, facts, state: (facts, state))
+    monkeypatch.setattr(search, "is_warm", lambda: False)
+    monkeypatch.setattr(search, "note_warm", completed)
+    assert search.compile_all(progress) is interpreted
+    assert len(told) == wanted and not completed.called
+    early, wanted = len(called), 100
+    told.clear()
+    assert search.compile_all(progress) is code
+    assert len(called) - early > early and completed.called
+    assert all(words.endswith(NOT_COUNTED) for words in told)
+
+
+def test_a_search_by_moves_that_nobody_wants_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, asked = random_program(3, 200), list[str]()
+    monkeypatch.setattr(search, "is_warm", lambda: False)
+    monkeypatch.setattr(search, "machine_code", lambda: interpreted)
+    budget = Budget(60.0, 0, lambda _, words: bool(asked.append(words)), options={"moves": 50})
+    plan = solve("local", program, budget)
+    assert plan.notes["moves"] == 0 and len(plan.stays) < len(solve("density", program).stays)
 
 
 def test_nothing_of_numba_is_imported_for_a_search_that_is_interpreted() -> None:

@@ -180,6 +180,24 @@ def test_an_unknown_option_is_refused(program: Program) -> None:
         solve("local", program, Budget(1.0, options={"movs": 3}))
 
 
+def test_fewer_moves_than_none_are_refused(program: Program) -> None:
+    with pytest.raises(ConfigError, match="local: -5 moves; name 0 or more"):
+        moved(program, 0, -5)
+
+
+def test_a_number_of_moves_is_made_whatever_the_clock_says_and_told_of(program: Program) -> None:
+    told: list[tuple[float, str]] = []
+    budget = Budget(0.0, 1, lambda *word: not told.append(word), options={"moves": 50})
+    assert solve("local", program, budget).notes["moves"] == 50
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares) and 0.0 < max(shares) <= 1.0
+    assert told[-1] == (1.0, "50 moves")
+    told.clear()
+    no_moves = replace(budget, options={"moves": 0})
+    assert solve("local", program, no_moves).notes["moves"] == 0
+    assert told[-1] == (1.0, "0 moves")
+
+
 def test_density_tells_how_many_groups_it_has_served_and_can_be_ended() -> None:
     program, told = random_program(3, 60), list[tuple[float, str]]()
     plan = solve("density", program, Budget(progress=lambda *word: not told.append(word)))
