@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from engine.compiler.toolchain.results import SLOW_OPTIONS
 from engine.errors import PlanError
 from engine.plan.check import check
 from engine.plan.model import Plan
@@ -118,12 +119,13 @@ def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
     """Options that aim at `plan`: every order with all `PASS_OPTIONS`.
 
     The first are those that the plan's own notes ask for, where they do (`own_steering`). Raises
-    PlanError for an invalid plan, or one that serves nothing fast.
+    PlanError for an invalid plan, or one that serves nothing fast, unless its notes ask for that.
     """
-    planned = _planned(program, plan)
+    planned, own = _planned(program, plan), own_steering(plan)
+    if not planned and own is not None and own.options == SLOW_OPTIONS:
+        return (own,)
     if not planned:
         raise PlanError("the plan serves nothing from fast memory; there is nothing to steer to")
-    own = own_steering(plan)
     made = [] if own is None else [own]
     for options, (title, order) in product(PASS_OPTIONS, ORDERS.items()):
         names = [
@@ -142,6 +144,8 @@ def own_steering(plan: Plan) -> Steering | None:
     steering = plan.notes.get("steering")
     if not isinstance(steering, Mapping):
         return None
+    if steering.get("is_off") is True:
+        return Steering("the memory pass off", SLOW_OPTIONS)
     try:
         options = {_FLAGS[name]: f"{value:g}" for name, value in steering["knobs"].items()}
         text = both_rules(*([matcher_of(n) for n in steering[end]] for end in ("first", "last")))

@@ -3,7 +3,8 @@
 XLA's memory pass has options for which values to place first and which last, and two options that
 matter (`docs/tuning.md`); no other part of a plan can be asked of it. So this search varies only
 these, lets `xla_like` place everything, and judges the plan by the simulator. Its plans save less
-than those of `local`, but the compiler can be steered to nearly all of what they hold.
+than those of `local`, but the compiler can be steered to nearly all of what they hold. Where all of
+them are slower than a compile without the pass, that is the plan.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.io import content_hash
 from engine.program.model import Program
-from engine.solvers.registry import Budget
+from engine.solvers.baselines import all_slow
+from engine.solvers.registry import Budget, Progress, always
 from engine.solvers.xla_msa.slots import MsaOptions
 from engine.solvers.xla_msa.solver import solve
 
@@ -67,6 +69,7 @@ def steered(program: Program, budget: Budget) -> Plan:
         raise ConfigError(f"steered: {most} orders; name at least one")
     search = _Search(program, random.Random(budget.seed))
     begun = time.perf_counter()
+    is_wanted = True
 
     def share() -> float:
         if most is not None:
@@ -75,17 +78,22 @@ def steered(program: Program, budget: Budget) -> Plan:
         return min(1.0, spent / budget.seconds) if budget.seconds > 0 else 1.0
 
     def goes_on() -> bool:
+        nonlocal is_wanted
         message = f"{search.tried} orders, {1e6 * search.best_s:.2f} us"
-        return budget.progress(share(), message) and share() < 1.0
+        is_wanted = is_wanted and budget.progress(share(), message)
+        # The first plan, XLA's own, takes what time it needs.
+        return is_wanted and (search.tried == 0 or share() < 1.0)
 
     search.begin(goes_on)
     search.anneal(share, goes_on)
-    assert search.best is not None
+    off = all_slow(program, budget)
+    if search.best is None or simulate(program, off).latency_s < search.best_s:
+        return replace(off, notes={"steering": PASS_OFF})
     return replace(search.best, notes={"steering": in_names(program, search.best_steering)})
 
 
-def place(program: Program, steering: Steering) -> Plan:
-    """The plan that XLA's heuristic makes when it is steered so."""
+def place(program: Program, steering: Steering, progress: Progress = always) -> Plan:
+    """The plan that XLA's heuristic makes when it is steered so; `progress`: as in `solve`."""
     hardware = program.hardware
     if steering.max_cross_program_prefetches is not None:
         hardware = replace(
@@ -95,8 +103,12 @@ def place(program: Program, steering: Steering) -> Plan:
         inefficient_use_to_copy_ratio=steering.inefficient_use_to_copy_ratio,
         priorities=steering.priorities,
     )
-    plan = solve(replace(program, hardware=hardware), options)
+    plan = solve(replace(program, hardware=hardware), options, progress)
     return replace(plan, program_hash=content_hash(program))
+
+
+PASS_OFF: Mapping[str, object] = {"first": [], "last": [], "knobs": {}, "is_off": True}
+"""The steering of a plan that holds nothing in fast memory, as its notes have it."""
 
 
 def in_names(program: Program, steering: Steering) -> dict[str, object]:
@@ -134,7 +146,7 @@ class _Search:
     def begin(self, goes_on: Callable[[], bool]) -> None:
         """XLA's own order under all pass options, then some orders by worth."""
         for steering in self._beginnings():
-            self._try(steering, temperature=0.0)
+            self._try(steering, 0.0, goes_on)
             if not goes_on():
                 return
 
@@ -143,10 +155,23 @@ class _Search:
         self._here, self._here_s = self.best_steering, self.best_s
         while self._worth and goes_on():
             temperature = HOTTEST * (COLDEST / HOTTEST) ** share()
-            self._try(self._varied(self._here), temperature)
+            self._try(self._varied(self._here), temperature, goes_on)
 
-    def _try(self, steering: Steering, temperature: float) -> None:
-        plan = place(self._program, steering)
+    def _try(
+        self, steering: Steering, temperature: float, goes_on: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Judge a steering, if it goes on until all is placed."""
+        is_whole = True
+
+        def progress(share: float, message: str) -> bool:
+            del share, message
+            nonlocal is_whole
+            is_whole = goes_on()
+            return is_whole
+
+        plan = place(self._program, steering, progress)
+        if not is_whole:
+            return
         latency_s = simulate(self._program, plan).latency_s
         self.tried += 1
         if latency_s < self.best_s and check(self._program, plan) is None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
+from engine.compiler.steering.export import exports
+from engine.compiler.toolchain.results import SLOW_OPTIONS
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -13,7 +16,9 @@ from engine.program.io import content_hash
 from engine.program.minimalloc import minimalloc_program
 from engine.program.model import Program
 from engine.solvers import Budget, solve
+from engine.solvers.xla_msa import solver as placing
 from engine.solvers.xla_msa.steered import LAST, Steering, _Search, in_names, place
+from tests.strategies import random_program
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +72,34 @@ def test_it_is_never_worse_than_the_heuristic_and_says_how_to_come_to_its_plan(
         ),
     )
     assert (again.is_fast, again.stays, again.copies) == (plan.is_fast, plan.stays, plan.copies)
+
+
+def test_it_is_ended_while_it_places_and_what_was_cut_short_does_not_count(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placing, "ASK_EVERY", 1)
+    asked: list[str] = []
+
+    def first_order_alone(share: float, words: str) -> bool:
+        asked.append(words)
+        return words.startswith("0 orders") or not asked[-2].startswith("1 orders")
+
+    plan = solve("steered", program, Budget(60.0, 0, first_order_alone))
+    own = solve("xla_like", program)
+    assert (plan.is_fast, plan.stays) == (own.is_fast, own.stays)
+    assert len(asked) > 10 and sum(words.startswith("1 orders") for words in asked) == 2
+    ended = solve("steered", program, Budget(60.0, 0, lambda share, words: False))
+    assert not any(ended.is_fast)
+
+
+def test_it_never_loses_to_a_memory_pass_that_is_off() -> None:
+    program = random_program(3, 40, loops=False)
+    crawling = replace(program, hardware=replace(program.hardware, bandwidth=1e5))
+    own = simulate(crawling, solve("xla_like", crawling)).latency_s
+    assert own > crawling.all_slow_s
+    plan = solve("steered", crawling, Budget(600.0, options={"orders": 4}))
+    assert simulate(crawling, plan).latency_s == pytest.approx(crawling.all_slow_s)
+    assert exports(crawling, plan)[0].options == SLOW_OPTIONS
 
 
 def test_where_a_plan_takes_no_time_the_search_goes_on() -> None:
