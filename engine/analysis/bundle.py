@@ -143,10 +143,13 @@ def member(data: bytes, name: str) -> bytes | None:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if name not in archive.namelist():
                 return None
-            with archive.open(name) as file:
-                content = file.read(MOST_BYTES + 1)
+            entry = archive.getinfo(name)
+            # The others unpack all at once, however little is asked for.
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise UsageError(f"{name}: is compressed in a way not read here; export it again")
+            if entry.file_size > MOST_BYTES:
+                raise UsageError(f"{name}: is larger than {MOST_BYTES} bytes")
+            with archive.open(entry) as file:
+                return file.read(MOST_BYTES)
     except _FAILURES as error:
         raise UsageError("the bundle cannot be read; export it again") from error
-    if len(content) > MOST_BYTES:
-        raise UsageError(f"{name}: is larger than {MOST_BYTES} bytes")
-    return content

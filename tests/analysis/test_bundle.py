@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.analysis.bundle import bundle, file_name, versions
+from engine.analysis.bundle import MOST_BYTES, NOTES_FILE, bundle, file_name, member, versions
+from engine.errors import UsageError
 from engine.program import library
 from engine.solvers import solve
 
@@ -69,3 +70,24 @@ def test_names_become_file_names() -> None:
     assert file_name("you 2") == "you-2"
     assert file_name("../..") == "plan"
     assert "python" in versions()
+
+
+def zipped(content: bytes, way: int = zipfile.ZIP_DEFLATED) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", way) as archive:
+        archive.writestr(NOTES_FILE, content)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize("way", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_file_that_cannot_be_unpacked_bit_by_bit_is_refused(way: int) -> None:
+    """However little of it is asked for, a few hundred bytes of these unpack to gigabytes."""
+    with pytest.raises(UsageError, match=r"notes\.json: .*export it again"):
+        member(zipped(b"{}", way), NOTES_FILE)
+
+
+def test_a_file_may_be_as_large_as_the_limit() -> None:
+    assert len(member(zipped(bytes(MOST_BYTES)), NOTES_FILE) or b"") == MOST_BYTES
+    too_large = zipped(bytes(MOST_BYTES + 1))
+    with pytest.raises(UsageError, match=r"notes\.json: is larger than"):
+        member(too_large, NOTES_FILE)
