@@ -16,14 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.agent.arrays import pack, unpack
+from engine.agent.config import MOST_SIMULATIONS
 from engine.errors import CheckpointError
 from engine.files import json_of, write_bytes
-from engine.game.moves import PLACE_RULES, Rules
+from engine.game.moves import NUM_ACTIONS, PLACE_RULES, Rules
 from engine.game.notes import planned_of
 
 KIND, VERSION = "mallocmuzero-trace", 1
 MAX_BYTES = 512 * 2**20
 """Of the arrays of a file, unpacked."""
+_WIDEST = MOST_SIMULATIONS + 1
+"""Nodes of a tree, or imagined steps."""
+_WHOLE = ("action", "tree_parent", "tree_action", "tree_visits")
+"""Columns of whole numbers; all others but `legal` are of single precision."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,8 @@ def _consistent(trace: SearchTrace) -> SearchTrace:
     """Raises ValueError if the columns do not fit together, or a tree is none."""
     moves, actions = trace.prior.shape
     nodes, steps = trace.tree_parent.shape[1], trace.imagined_reward.shape[1]
+    if actions != NUM_ACTIONS or not 1 <= nodes <= _WIDEST or steps > _WIDEST:
+        raise ValueError("more columns than a search has, or less")
     shapes: dict[str, tuple[int, ...]] = {"par": (moves + 1,)}
     for name in ("action", "reward", "raw_value", "value"):
         shapes[name] = (moves,)
@@ -134,14 +141,10 @@ def _consistent(trace: SearchTrace) -> SearchTrace:
         shapes[name] = (moves, steps)
     for name, shape in shapes.items():
         column = getattr(trace, name)
-        if column.shape != shape or not np.all(np.isfinite(column)):
-            raise ValueError(f"{name} must be {shape} finite numbers")
-    order = np.arange(nodes)
-    is_node = trace.tree_visits > 0
-    is_fit = (trace.tree_parent < order) & (trace.tree_parent >= np.where(order, 0, -1))
-    is_action = (trace.tree_action >= 0) & (trace.tree_action < actions)
-    if np.any(is_node[:, 1:] & ~(is_fit & is_action)[:, 1:]):
-        raise ValueError("a node must come after its parent, by a known action")
+        kind = "bool" if name == "legal" else "int32" if name in _WHOLE else "float32"
+        if column.dtype != kind or column.shape != shape or not np.all(np.isfinite(column)):
+            raise ValueError(f"{name} must be {shape} finite numbers of type {kind}")
+    _require_trees(trace)
     if np.any((trace.action < 0) | (trace.action >= actions)) or not trace.point_s > 0:
         raise ValueError("unknown actions, or points without a size")
     if not all(isinstance(text, str) for text in (trace.program, trace.program_hash, trace.model)):
@@ -151,3 +154,19 @@ def _consistent(trace: SearchTrace) -> SearchTrace:
     if not all(isinstance(value, str | int | float) for value in trace.settings.values()):
         raise TypeError("the settings must be plain values")
     return trace
+
+
+def _require_trees(trace: SearchTrace) -> None:
+    """Raises ValueError where the nodes of a move are no tree with its root first."""
+    visits, parent, action = trace.tree_visits, trace.tree_parent, trace.tree_action
+    is_node, order = visits > 0, np.arange(visits.shape[1])
+    if not is_node[:, 0].all() or np.any(is_node[:, 1:] > is_node[:, :-1]) or np.any(visits < 0):
+        raise ValueError("the root must be visited, and no node behind one that is not")
+    is_fit = (parent < order) & (parent >= np.where(order, 0, -1))
+    is_action = (action >= 0) & (action < NUM_ACTIONS)
+    is_action[:, 0] = True
+    if np.any(is_node & ~(is_fit & is_action)):
+        raise ValueError("a node must come after its parent, by a known action")
+    above = np.take_along_axis(visits, np.where(is_node, parent, 0).clip(0), axis=1)
+    if np.any(visits > above):
+        raise ValueError("a node must not be visited more often than its parent")

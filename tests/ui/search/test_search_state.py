@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,16 +65,28 @@ def test_a_damaged_stream_is_told(data: bytes) -> None:
             assert "x.npz" in str(error)
 
 
-def bad_parent() -> np.ndarray:
-    parent = TRACE.tree_parent.copy()
-    parent[0, 1] = 5
-    return parent
+def changed(column: str, node: int, number: int) -> dict[str, Any]:
+    """A column of the tree with another number at a node of the first move."""
+    cells = getattr(TRACE, column).copy()
+    cells[0, node] = number
+    return {column: cells}
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"tree_parent": bad_parent()},
+        changed("tree_parent", 1, 5),
+        changed("tree_parent", 0, 0),
+        changed("tree_visits", 0, 0),
+        changed("tree_visits", 1, 0),
+        changed("tree_visits", 24, -1),
+        changed("tree_visits", 24, 26),
+        {"tree_visits": TRACE.tree_visits.astype(np.float32)},
+        {"action": TRACE.action.astype(np.float64)},
+        {"value": TRACE.value.astype(np.complex64)},
+        {"value": np.zeros(TRACE.num_moves, "m8[s]")},
+        {"legal": TRACE.legal.astype(np.int32)},
+        {name: np.tile(getattr(TRACE, name), 2) for name in ("prior", "legal", "policy")},
         {"tree_action": TRACE.tree_action + 3},
         {"par": TRACE.par[:-1]},
         {"value": np.full_like(TRACE.value, np.nan)},
@@ -91,6 +104,24 @@ def test_a_trace_that_contradicts_itself_is_refused(
     save_trace(replace(TRACE, **change), tmp_path / "bad.npz")
     with pytest.raises(CheckpointError, match=r"bad\.npz"):
         load_trace(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize("axis", ["tree", "imagined"])
+def test_a_trace_without_moves_is_no_wider_than_a_search(axis: str, tmp_path: Path) -> None:
+    """Nothing of it is in the file, so its size is no bound."""
+    arrays = {name: cells for name, cells in vars(TRACE).items() if isinstance(cells, np.ndarray)}
+    none: dict[str, Any] = {name: cells[:0] for name, cells in arrays.items()}
+    none["par"] = TRACE.par[:1]
+    save_trace(replace(TRACE, **none), tmp_path / "a.npz")
+    assert load_trace(tmp_path / "a.npz").num_moves == 0
+    wide = {
+        name: np.zeros((0, 2**44), cells.dtype)
+        for name, cells in arrays.items()
+        if name.startswith(axis)
+    }
+    save_trace(replace(TRACE, **none | wide), tmp_path / "a.npz")
+    with pytest.raises(CheckpointError, match=r"a\.npz"):
+        load_trace(tmp_path / "a.npz")
 
 
 def test_a_brought_trace_is_a_film_of_its_game(data: bytes) -> None:
