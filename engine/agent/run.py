@@ -38,9 +38,9 @@ FORGET_EVERY = 32
 """Rounds."""
 DIGITS = 4
 """Behind the point, in the curve: of points and losses."""
-_COLUMNS = ("action", "policy", "value", "reward")
+_COLUMNS = ("action", "policy", "value", "reward", "is_seen")
 _SWEEP = ("next", "judged", "is_over", "is_changed", "before", "taken", "advantages", "stage")
-_VERSION = 9
+_VERSION = 10
 """Of what a state holds."""
 
 
@@ -52,20 +52,18 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
     (folder / ROUNDS).mkdir(parents=True, exist_ok=True)
     if report is not None:
         whose: Arrays = {"workload": np.array(report.workload)}
-        if trainer.last_games:
-            _write(_path(folder, report.number), whose | _stacked(trainer.last_games))
+        if seen := [game for game in trainer.last_games if game.is_seen]:
+            _write(_path(folder, report.number), whose | _stacked(seen))
         _tell(folder, report, trainer.workloads[report.workload])
     state: Arrays = {"rounds": np.array(trainer.rounds), "games": np.array(trainer.games)}
     state |= {"visits": np.array(trainer.visits), "setup": np.array(_setup(trainer))}
     leaves = jax.tree.leaves((trainer.params, trainer.state))
     state |= {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
     for index, workload in enumerate(trainer.workloads):
-        if workload.replay.best:
-            columns = _stacked(workload.replay.best)
-            state |= {f"best_{index}_{name}": column for name, column in columns.items()}
+        state |= _named(f"best_{index}", workload.replay.best)
         sweep = trainer.sweeps[index]
         if sweep is not None:
-            state[f"sweep_{index}_game"] = sweep.game.action
+            state |= _named(f"sweep_{index}", [sweep.game])
             for name in _SWEEP:
                 state[f"sweep_{index}_{name}"] = np.array(getattr(sweep, name))
     _write(folder / STATE, state)
@@ -107,7 +105,7 @@ def _restore(trainer: Trainer, folder: Path, state: Arrays) -> None:
             workload = trainer.workloads[int(arrays.pop("workload"))]
             workload.replay.add_old(_games(workload, trainer, arrays))
     for index, workload in enumerate(trainer.workloads):
-        workload.replay.set_best(_best(state, index, workload, trainer))
+        workload.replay.set_best(_kept(state, f"best_{index}", workload, trainer))
         trainer.sweeps[index] = _sweep(state, index, workload, trainer)
     _trim_curve(folder, trainer.rounds)
 
@@ -136,29 +134,36 @@ def _stacked(games: Sequence[Game]) -> Arrays:
     return {name: np.stack([getattr(game, name) for game in games]) for name in _COLUMNS}
 
 
+def _named(name: str, games: Sequence[Game]) -> Arrays:
+    """The columns of games in a state; none without games."""
+    columns = _stacked(games) if games else {}
+    return {f"{name}_{column}": cells for column, cells in columns.items()}
+
+
 def _games(workload: Workload, trainer: Trainer, arrays: Arrays) -> list[Game]:
-    """The stored games with their observations."""
+    """The stored games with their observations, where there were any."""
     games = follow(workload, trainer.params, arrays["action"], trainer.config)
     for index, game in enumerate(games):
         game.policy, game.value = arrays["policy"][index], arrays["value"][index]
         game.reward = arrays["reward"][index]
+        if not arrays["is_seen"][index]:
+            game.view = game.view[:, :0]
     return games
 
 
-def _best(state: Arrays, index: int, workload: Workload, trainer: Trainer) -> list[Game]:
-    """The best games of a workload."""
-    if f"best_{index}_action" not in state:
+def _kept(state: Arrays, name: str, workload: Workload, trainer: Trainer) -> list[Game]:
+    """The games of that name in a state."""
+    if f"{name}_action" not in state:
         return []
-    arrays = {name: state[f"best_{index}_{name}"] for name in _COLUMNS}
-    return _games(workload, trainer, arrays)
+    return _games(workload, trainer, {column: state[f"{name}_{column}"] for column in _COLUMNS})
 
 
 def _sweep(state: Arrays, index: int, workload: Workload, trainer: Trainer) -> Sweep | None:
     """The sweep of a workload."""
-    if f"sweep_{index}_game" not in state:
+    games = _kept(state, f"sweep_{index}", workload, trainer)
+    if not games:
         return None
-    actions = state[f"sweep_{index}_game"]
-    sweep = Sweep(follow(workload, trainer.params, [actions], trainer.config)[0])
+    sweep = Sweep(games[0])
     for name in _SWEEP:
         value = state[f"sweep_{index}_{name}"]
         setattr(sweep, name, value if value.ndim else value.item())

@@ -17,6 +17,7 @@ from engine.agent.config import POLICY_ONLY, SearchConfig
 from engine.agent.network import Params
 from engine.agent.replay_buffer import ReplayBuffer
 from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
+from engine.agent.self_play import CHUNK
 from engine.agent.trainer import Trainer
 from engine.agent.types import Batch
 from engine.agent.workload import Workload, follow, make_workload
@@ -27,8 +28,10 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers.baselines import play_greedily
-from tests.agent.small import CONFIG, PROGRAM, small_trainer, small_workload
+from engine.solvers.demonstrations import demonstrate
+from tests.agent.small import CONFIG, PROGRAM, follower, small_trainer, small_workload
 from tests.game.tiny_programs import Buffer, program_of
+from tests.strategies import random_program
 
 
 def weights(trainer: Trainer) -> list[np.ndarray]:
@@ -259,6 +262,43 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path, sweeps:
     assert [s and s.next for s in whole.sweeps] == [s and s.next for s in second.sweeps]
     lines = (tmp_path / CURVE).read_text().splitlines()
     assert [json.loads(line)["number"] for line in lines] == [0, 1, 2, 3, 4]
+
+
+def memory(trainer: Trainer) -> list[object]:
+    """All that is known of the own games and of the game that is swept, but not what was seen."""
+    (workload,), (sweep,) = trainer.workloads, trainer.sweeps
+    games = [*workload.replay.best, *([sweep.game] if sweep else [])]
+    columns = ("action", "policy", "value", "reward")
+    known = [getattr(game, name).tolist() for game in games for name in columns]
+    return [workload.replay.count("own"), [game.is_seen for game in games], *known]
+
+
+@pytest.mark.parametrize("looks", [True, False])
+def test_what_is_known_of_swept_games_outlives_a_kill(tmp_path: Path, looks: bool) -> None:
+    """A sweep plays on from a chunk of its game: what was thought before is part of the next.
+
+    Nobody `looks` where the draft alone decides; such games are not learned from yet.
+    """
+    config = replace(CONFIG, self_play=replace(CONFIG.self_play, sweeps=True, search_share=0.0))
+    program = random_program(49, 45, loops=False, flights=False)
+    workloads = [
+        make_workload(program, demonstrate(program, [Rules()])[0].actions, config) for _ in range(2)
+    ]
+    params = None if looks else follower()
+    first, second = (Trainer([workload], config, 0, params) for workload in workloads)
+    is_behind_a_chunk = False
+    while not is_behind_a_chunk:
+        report = first.play_round()
+        save_round(first, report, tmp_path)
+        (sweep,) = first.sweeps
+        assert report is not None and sweep is not None
+        is_behind_a_chunk = sweep.is_changed and not sweep.judged and report.start >= CHUNK
+    assert sweep.game.is_seen == looks
+    assert resume(second, tmp_path)
+    assert memory(first) == memory(second)
+    first.play_round()
+    second.play_round()
+    assert memory(first) == memory(second)
 
 
 def test_a_run_of_an_earlier_version_is_refused(
