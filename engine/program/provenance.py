@@ -242,14 +242,25 @@ def uncounted_by_slot(
     """`[T]` seconds that instructions may take less than counted, where two placements differ.
 
     `is_fast`, `other`: flags of the accesses. No `other` means everything slow, whose times were
-    observed in full.
+    observed in full. No instruction takes less than its floor; where both placements have uses of
+    their own in one, the larger of the two counts.
     """
+    if other is None:
+        other = (False,) * len(is_fast)
+    sides = _uncounted_s(program, is_fast, other), _uncounted_s(program, other, is_fast)
+    return [max(both) for both in zip(*sides, strict=True)]
+
+
+def _uncounted_s(program: Program, is_fast: Sequence[bool], other: Sequence[bool]) -> list[float]:
+    """`[T]` seconds that a placement may take less, by the uses that are slow in the other one."""
+    spare_s = [i.fast_s - i.floor_s for i in program.instructions]
+    for access, fast in zip(program.accesses, is_fast, strict=True):
+        spare_s[access.time] += 0.0 if fast else access.saving_s
     seconds = [0.0] * program.num_slots
     for touch in program.touches:
-        index = touch.accesses[0]
-        if is_fast[index] != (other is not None and other[index]):
+        if is_fast[touch.accesses[0]] and not other[touch.accesses[0]]:
             seconds[touch.time] += more_s(program, touch)
-    return seconds
+    return [min(more, max(0.0, spare)) for more, spare in zip(seconds, spare_s, strict=True)]
 
 
 def is_estimated(program: Program) -> bool:

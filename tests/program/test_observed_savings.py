@@ -80,6 +80,18 @@ def test_what_is_uncertain_of_a_plan_is_where_it_differs_from_what_is_known() ->
     assert uncounted_by_slot(PROGRAM, small, small) == [0.0, 0.0]
 
 
+def test_no_instruction_takes_less_than_its_floor_by_what_is_uncertain_of_several_uses() -> None:
+    accesses = tuple(replace(a, saving_s=0.0, uncertainty_s=90.0) for a in PROGRAM.accesses)
+    program = replace(uncertain(floor_s=20.0), accesses=accesses)
+    assert uncounted_by_slot(program, (True, True, True)) == [80.0, 90.0]
+    assert uncounted_by_slot(program, (True, True, False), (False, False, True)) == [80.0, 90.0]
+    assert uncounted_by_slot(program, (True, False, True), (False, True, True)) == [80.0, 0.0]
+    large, small, late = accesses
+    counted = replace(program, accesses=(replace(large, saving_s=30.0), small, late))
+    assert uncounted_by_slot(counted, (True, True, True)) == [80.0, 90.0]
+    assert uncounted_by_slot(counted, (False, True, False)) == [90.0, 0.0]
+
+
 def test_costs_that_are_no_compilers_of_this_chip_are_not_judged() -> None:
     by_hand = load_sample("teach-prefetch")
     assert observed(by_hand) is None
