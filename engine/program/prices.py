@@ -10,6 +10,7 @@ behind different parts of that time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -84,14 +85,36 @@ def with_prices(
 
 
 def with_prices_of(program: Program, other: Program) -> Program:
-    """The program with what instructions of the same names are priced in `other`, and by whom."""
-    priced = {i.name: i.priced_s for i in other.instructions}
-    instructions = tuple(_priced(i, priced.get(i.name, i.priced_s)) for i in program.instructions)
-    own = {name: who for name, who in price_sources(program).items() if name not in priced}
+    """The program with what its instructions are priced in `other`, by their names, and by whom.
+
+    An execution costs the same in both. Where a computation was inlined more than once, several
+    instructions have one name: the n-th of them there is the n-th here.
+    """
+    priced = {
+        key: (i.priced_s, other.multiplicity(i.level))
+        for key, i in zip(_named(other), other.instructions, strict=True)
+    }
+    instructions = list(program.instructions)
+    for time, key in enumerate(_named(program)):
+        if key in priced:
+            seconds, times = priced[key]
+            scale = program.multiplicity(instructions[time].level) / times
+            instructions[time] = _priced(instructions[time], seconds * scale)
+    own = {name: who for name, who in price_sources(program).items() if (name, 0) not in priced}
     sources = own | price_sources(other)
     entry = _entry(instructions, sources, profile_name(other) or profile_name(program))
     provenance = {**program.provenance, PRICES: entry}
-    return replace(program, instructions=instructions, provenance=provenance)
+    return replace(program, instructions=tuple(instructions), provenance=provenance)
+
+
+def _named(program: Program) -> list[tuple[str, int]]:
+    """By slot the instruction's name, and how many before it have it too."""
+    seen: Counter[str] = Counter()
+    named = []
+    for instruction in program.instructions:
+        named.append((instruction.name, seen[instruction.name]))
+        seen[instruction.name] += 1
+    return named
 
 
 def _priced(instruction: Instruction, new_s: float) -> Instruction:

@@ -130,6 +130,29 @@ def test_a_program_gets_the_prices_of_another_with_who_made_them() -> None:
     assert with_prices_of(other, other) == other
 
 
+def test_prices_go_from_one_of_several_instructions_of_a_name_to_the_same_one_here() -> None:
+    """As where a computation was inlined twice, here once more than there."""
+    same = [replace(i, name="kernel") for i in straight().instructions]
+    program = replace(straight(), instructions=tuple(same))
+    other = with_prices(program, {0: Price(US), 1: Price(2 * US, KERNEL)})
+    other = replace(other, instructions=(*other.instructions[:2], straight().instructions[2]))
+    own = with_prices(program, {2: Price(5 * US)})
+    made = with_prices_of(own, other)
+    assert [i.priced_s for i in made.instructions] == [US, 2 * US, 5 * US]
+    assert price_sources(made) == {"kernel": KERNEL}
+
+
+def test_prices_of_another_program_are_paid_as_often_as_their_instruction_runs_here(
+    program: Program,
+) -> None:
+    loop = program.regions[0]
+    prices = {time: Price(US) for time in range(program.num_slots)}
+    longer = with_counts(program, Counts({loop.name: round(3 * loop.multiplicity)}))
+    made = with_prices_of(program, with_prices(longer, prices))
+    expected = [i.priced_s for i in with_prices(program, prices).instructions]
+    assert [i.priced_s for i in made.instructions] == pytest.approx(expected)
+
+
 def test_works_on_one_link_hide_behind_different_time() -> None:
     program = flying(flying(straight(), 0, 2), 1, 1)
     second_s, third_s = program.least_s[1], program.least_s[2]
