@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.errors import EngineError, LessonError
+from engine.game.move_list import moves
 from engine.game.moves import ACTION_NAMES, PLACE_RULES, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.lessons.lesson import (
@@ -398,7 +399,7 @@ def read_lesson(path: Path) -> Lesson:
         start=_start(root, program, rules),
         docs=root.texts("docs"),
         reading=tuple(_reading(row) for row in root.rows("reading")),
-        agent_view=_agent_view(root.table("agent_view")) if "agent_view" in root else None,
+        agent_view=_agent_view(root.table("agent_view"), program) if "agent_view" in root else None,
     )
     root.end()
     return lesson
@@ -442,16 +443,23 @@ def _goal(table: TomlTable, rules: Rules) -> Goal:
     return goal
 
 
-def _agent_view(table: TomlTable) -> AgentView:
+def _agent_view(table: TomlTable, program: Program) -> AgentView:
+    """The help. The memory that a model believes in must leave the game its moves."""
     kind = table.text("kind")
     if kind not in AGENT_VIEWS:
         raise table.error(f"{kind!r} is none of {', '.join(AGENT_VIEWS)}", "kind")
     depth = table.take("depth", int) if kind == SEARCH else 0
-    fast_kib = table.take("fast_kib", int) if kind == MODEL else 0
+    fast_kib = _kib(table, "fast_kib", _REQUIRED) if kind == MODEL else 0
     if kind == SEARCH and not 1 <= depth <= _DEEPEST:
         raise table.error(f"1 to {_DEEPEST} moves", "depth")
-    if kind == MODEL and fast_kib < 1:
-        raise table.error("at least 1 KiB", "fast_kib")
+    hardware = replace(program.hardware, fast_bytes=fast_kib * KIB)
+    mind = replace(program, hardware=hardware)
+    if kind == MODEL and {m.group for m in moves(mind)} != {m.group for m in moves(program)}:
+        raise table.error(
+            "must leave the game the moves that it has: a tensor that fits in one of the two"
+            " memories must fit in the other",
+            "fast_kib",
+        )
     table.end()
     return AgentView(kind, depth, fast_kib * KIB)
 

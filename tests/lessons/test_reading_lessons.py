@@ -104,6 +104,20 @@ def test_a_loop_that_is_wrong_has_the_line_of_its_table(tmp_path: Path) -> None:
         read(tmp_path, text)
 
 
+def test_the_memory_that_a_model_believes_in_leaves_the_game_its_moves(tmp_path: Path) -> None:
+    """Else it plays another game: what it expects of a move would be of other tensors."""
+
+    def given(wide: int, mind: int) -> str:
+        view = f'[agent_view]\nkind = "model"\nfast_kib = {mind}\n\n[program]\nfast_kib = {wide}'
+        return GOOD.replace("[program]", view).replace("x = 32", "x = 700")
+
+    for wide, mind in ((1024, 2048), (512, 600), (1024, 700)):
+        read(tmp_path, given(wide, mind))
+    for wide, mind in ((1024, 512), (512, 1024), (1024, 0), (1024, 10**30)):
+        with pytest.raises(LessonError, match=r"line 15, agent_view.fast_kib: must"):
+            read(tmp_path, given(wide, mind))
+
+
 def test_a_broken_file_does_not_hide_the_others(tmp_path: Path) -> None:
     read(tmp_path, GOOD, "good.toml")
     (tmp_path / "bad.toml").write_text("title = 3")
