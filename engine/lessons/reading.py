@@ -24,6 +24,7 @@ from engine.lessons.lesson import (
     Reading,
     pass_sinks,
 )
+from engine.program.counts import MAX_TRIP_COUNT
 from engine.program.library import load_sample
 from engine.program.model import Program
 from engine.program.teaching import KIB, MICROSECOND, Draft
@@ -298,6 +299,8 @@ class _Writer:
             times = loop.take("times", int)
             if not end <= first <= last or times < 2:
                 raise loop.error("loops follow one another, and run at least twice")
+            if times > MAX_TRIP_COUNT:
+                raise loop.error(f"must be 2 to {MAX_TRIP_COUNT}, not {_real(times):g}", "times")
             loops[first], end = (last - first + 1, times), last + 1
             loop.end()
         return loops

@@ -99,9 +99,13 @@ def test_a_loop_that_is_wrong_has_the_line_of_its_table(tmp_path: Path) -> None:
     text = f'{GOOD}\n[[program.loops]]\nfirst = "first"\nlast = "third"\ntimes = 8\n'
     with pytest.raises(LessonError, match=r"line 22, program.loops.1.last: no step is called"):
         read(tmp_path, text)
-    text = text.replace("third", "second").replace("times = 8", "times = 1")
+    text = text.replace("third", "second")
     with pytest.raises(LessonError, match=r"line 20, program.loops.1: .*at least twice"):
-        read(tmp_path, text)
+        read(tmp_path, text.replace("times = 8", "times = 1"))
+    for times in (10**9 + 1, 10**400):
+        with pytest.raises(LessonError, match=r"line 23, program.loops.1.times: must be 2 to"):
+            read(tmp_path, text.replace("times = 8", f"times = {times}"))
+    read(tmp_path, text.replace("times = 8", f"times = {10**9}"))
 
 
 def test_the_memory_that_a_model_believes_in_leaves_the_game_its_moves(tmp_path: Path) -> None:
