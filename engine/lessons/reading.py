@@ -58,7 +58,8 @@ class TomlFile:
             self._data = tomllib.loads(text)
         except UnicodeDecodeError as error:
             raise LessonError(f"{path.name}: not a UTF-8 text ({error.reason})") from error
-        except tomllib.TOMLDecodeError as error:
+        # Of numbers of many digits, and brackets in brackets, the reader says less.
+        except (ValueError, RecursionError) as error:
             raise LessonError(f"{path.name}: not TOML: {error}") from error
         self._lines = _without_long_texts(text)
 

@@ -50,6 +50,8 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
         ("order = 1", 'order = "1"', r"line 2, order: must be a whole number, not '1'"),
         ("order = 1", "order = 1\nlevel = 3", r"line 3, level: 'level' is no key that is known"),
         ("order = 1", "order = [", r"not TOML: .*\(at line 3"),
+        ("order = 1", f"order = 1{5000 * '0'}", "not TOML: Exceeds the limit"),
+        ("order = 1", f"order = {5000 * '['}", "not TOML: maximum recursion depth"),
         ('hints = ["one", "two"]', "hints = [1]", r"line 8, hints: must be a list of texts"),
         ('hints = ["one", "two"]', "hints = []", r"line 8, hints: needs at least one entry"),
         ('concepts = ["slot"]', "", r"concepts: 'concepts' is missing"),
