@@ -56,7 +56,8 @@ class Relief:
     What is called `before` is of the plan as it was given, `after` of `plan`, the game with the
     change. `used_before`, `used_after`: bytes taken at the slot, scratch included. `hole_before`,
     `hole_after`: the largest gap. `before_s`, `after_s`: simulated latencies. `game_s`: that of the
-    game without the change, which may play the given plan otherwise.
+    game without the change, which may play the given plan otherwise; where that alone makes the
+    room, nothing is dropped.
     """
 
     slot: int
@@ -133,27 +134,33 @@ def cheapest(costs: Sequence[float], sizes: Sequence[int], wanted: int) -> tuple
 
 
 def relieve(program: Program, plan: Plan, slot: int, wanted: int) -> Relief:
-    """The cheapest change found that frees `wanted` bytes at `slot`, verified by replay.
+    """The cheapest change found that frees `wanted` bytes of a plan at `slot`, verified by replay.
 
-    First only the touches that hold each chosen group there are dropped, then all of its stay, if
-    that is not enough. Raises SolverError if even dropping everything is too little.
+    The game may hold less there than the plan, or more: it has to free what is wanted besides. If
+    nothing is, nothing is dropped; else first only the touches that hold each chosen group there,
+    then all of its stay, if that is not enough. Raises SolverError if even dropping everything is
+    too little.
     """
     game = replay(program, plan).plan(plan.solver)
     here = residents(program, game, slot)
-    chosen = cheapest([r.saving_s for r in here], [r.size_bytes for r in here], wanted)
-    if chosen is None:
-        possible = sum(r.size_bytes for r in here)
+    possible = sum(r.size_bytes for r in residents(program, plan, slot))
+    if wanted > possible:
         raise SolverError(
             f"{program.name}: at most {possible} bytes can be freed in slot {slot},"
             f" {wanted} are asked for"
         )
-    dropped = [here[i] for i in chosen]
-    relief = _try(program, (plan, game), slot, wanted, dropped, [r.holding for r in dropped])
-    if not relief.is_enough:
-        chosen = cheapest([r.stay_saving_s for r in here], [r.size_bytes for r in here], wanted)
-        dropped = [here[i] for i in chosen or ()]
-        relief = _try(program, (plan, game), slot, wanted, dropped, [r.touches for r in dropped])
-    return relief
+    rest = wanted - possible + sum(r.size_bytes for r in here)
+
+    def dropping(costs: Sequence[float], touches: Sequence[tuple[int, ...]]) -> Relief:
+        chosen = cheapest(costs, [r.size_bytes for r in here], rest) if rest > 0 else ()
+        assert chosen is not None
+        dropped = [here[i] for i in chosen]
+        return _try(program, (plan, game), slot, wanted, dropped, [touches[i] for i in chosen])
+
+    relief = dropping([r.saving_s for r in here], [r.holding for r in here])
+    if relief.is_enough:
+        return relief
+    return dropping([r.stay_saving_s for r in here], [r.touches for r in here])
 
 
 def _resident(program: Program, plan: Plan, index: int, slot: int) -> Resident:

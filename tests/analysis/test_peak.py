@@ -24,6 +24,7 @@ from engine.program import library
 from engine.program.model import Region
 from engine.solvers import solve
 from tests.plan.cases import Buffer, plan_of, program_of
+from tests.strategies import draw_plan, draw_program
 from tests.ui.network import residual_network
 
 PROGRAM = program_of(
@@ -164,6 +165,32 @@ def test_relief_is_measured_from_the_plan_and_the_game_is_told_apart() -> None:
     assert relief.hole_before == largest_hole(program, plan, slot)
     game = replay(program, plan).plan("game")
     assert relief.game_s == simulate(program, game).latency_s < relief.before_s
+
+
+def test_what_the_game_does_not_hold_need_not_be_dropped() -> None:
+    """Of 120 MiB of the plan at its fullest the game holds 112."""
+    program = library.load_sample("gatedkernel-v6e-b32")
+    plan = solve("xla_compiled", program)
+    slot = fullest_slot(program, plan)
+    relief = relieve(program, plan, slot, 2**23)
+    assert relief.dropped == () and relief.is_enough
+    assert relief.freed_bytes == 2**23
+    assert relief.after_s == relief.game_s
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_as_much_can_be_freed_as_the_plan_itself_holds(seed: int) -> None:
+    """Also where the game, which plays a plan otherwise, holds less there, or more."""
+    chance = random.Random(seed)
+    program = draw_program(chance, chance.randint(3, 18))
+    plan = draw_plan(chance, program)
+    for slot in range(program.num_slots):
+        held = sum(r.size_bytes for r in residents(program, plan, slot))
+        with pytest.raises(SolverError, match=f"at most {held} bytes can be freed in slot {slot}"):
+            relieve(program, plan, slot, held + 1)
+        if held:
+            relief = relieve(program, plan, slot, held)
+            assert relief.is_enough or relief.dropped
 
 
 @pytest.mark.parametrize("name", ["resnet50-v5e-b64", "lstm-v5e-b128"])

@@ -30,7 +30,7 @@ _MOST_OF_ONE = 8
 """How many runs of one visitor may wait, so that nobody fills the queue alone."""
 _LEAST_COST_S = 1.0
 """What a run costs its visitor at least: orders without a budget take time too."""
-_RELIEF_EDITION = 2
+_RELIEF_EDITION = 3
 """What the peak advisor's facts are; those of another edition are not taken from disk."""
 _MOST_KEPT = 128
 _NOTHING: Mapping[str, bytes] = MappingProxyType({})

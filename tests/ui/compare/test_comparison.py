@@ -196,6 +196,7 @@ def test_advice_in_words(program: Program) -> None:
     assert "less than" not in text
     assert "otherwise" not in text
     assert "otherwise, in 900" in relief_text(program, {**result, "game_s": 0.9e-3})
+    assert "Drop" not in relief_text(program, {**result, "dropped": [], "game_s": 0.9e-3})
     assert "even saves" in relief_text(program, {**result, "after_s": 0.9e-3})
     assert "less than" in relief_text(program, {**result, "is_enough": False})
 

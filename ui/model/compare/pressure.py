@@ -65,13 +65,17 @@ def relief_text(program: Program, result: Mapping[str, Any]) -> str:
     change, before, after, game = times_text(*seconds)
     way = "costs" if change_s >= 0 else "even saves"
     freed = f"frees {size_text(result['freed_bytes'])}"
+    what, how = "Nothing need be dropped", "without any change"
+    if names:
+        what = f"Drop {count_text(len(names), 'tensor')} around it: {', '.join(names)}"
+        how = "with this change"
     lines = [
-        f"**Drop {count_text(len(names), 'tensor')} around it: {', '.join(names)}.**",
-        f"Played again with this change, the game {freed} at slot {result['slot']:,} and {way}"
+        f"**{what}.**",
+        f"Played again {how}, the game {freed} at slot {result['slot']:,} and {way}"
         f" **{change}**: the runtime goes from {before} to {after}. The largest gap there goes from"
         f" {size_text(result['hole_before'])} to {size_text(result['hole_after'])}.",
     ]
-    if game != before:
+    if names and game != before:
         lines.append(f"Without the change the game would play this plan otherwise, in {game}.")
     if not result["is_enough"]:
         lines.append(
