@@ -118,18 +118,27 @@ def largest_hole(program: Program, plan: Plan, slot: int) -> int:
     return max(largest, program.hardware.fast_bytes - top)
 
 
+_Choice = tuple[float, int, tuple[int, ...]]
+"""A set's cost, its bytes, of those that are wanted, and its members, as indices."""
+
+MOST_CHOICES = 2**13
+"""Above it the cheapest cover is approximate. Sets whose cost is nearly proportional to their size
+do not undercut one another, and double with each member."""
+
+
 def cheapest(costs: Sequence[float], sizes: Sequence[int], wanted: int) -> tuple[int, ...] | None:
     """Indices of the set with the smallest total cost whose sizes add up to `wanted` or more.
 
-    Exact (minimum knapsack cover): keeps, for growing sets, those that no other set undercuts in
-    cost at the same size or more. None if all together are too small.
+    A minimum knapsack cover: keeps, for growing sets, those that no other set undercuts in cost at
+    the same size or more. Exact, unless more than `MOST_CHOICES` of them are left: then only the
+    largest of each of so many equal steps of cost. None if all together are too small.
     """
-    front: list[tuple[float, int, tuple[int, ...]]] = [(0.0, 0, ())]
+    front: list[_Choice] = [(0.0, 0, ())]
     for index, (cost, size) in enumerate(zip(costs, sizes, strict=True)):
         grown = [
             (c + cost, min(wanted, s + size), (*chosen, index)) for c, s, chosen in front if size
         ]
-        front = _undominated([*front, *grown])
+        front = _thinned(_undominated([*front, *grown]))
     return front[-1][2] if front[-1][1] >= wanted else None
 
 
@@ -231,15 +240,22 @@ def _next_use(program: Program, touches: Sequence[Touch], since: int, slot: int)
     return None
 
 
-def _undominated(
-    entries: list[tuple[float, int, tuple[int, ...]]],
-) -> list[tuple[float, int, tuple[int, ...]]]:
+def _undominated(entries: list[_Choice]) -> list[_Choice]:
     """The choices by rising size, without those that another beats or equals in cost and size."""
-    kept: list[tuple[float, int, tuple[int, ...]]] = []
+    kept: list[_Choice] = []
     for entry in sorted(entries, key=lambda e: (-e[1], e[0])):
         if not kept or entry[0] < kept[-1][0]:
             kept.append(entry)
     return kept[::-1]
+
+
+def _thinned(front: list[_Choice]) -> list[_Choice]:
+    """At most `MOST_CHOICES` of what no other beats, the largest of all among them."""
+    if len(front) <= MOST_CHOICES:
+        return front
+    least, most = front[0][0], front[-1][0]
+    steps = (int((MOST_CHOICES - 1) * ((cost - least) / (most - least))) for cost, _, _ in front)
+    return list(dict(zip(steps, front, strict=True)).values())
 
 
 def _try(

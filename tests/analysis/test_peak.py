@@ -7,6 +7,7 @@ from itertools import combinations
 
 import pytest
 
+from engine.analysis import peak
 from engine.analysis.peak import (
     Resident,
     cheapest,
@@ -113,6 +114,32 @@ def test_the_cheapest_cover_against_brute_force(seed: int) -> None:
     assert found is not None
     assert sum(sizes[i] for i in found) >= wanted
     assert sum(costs[i] for i in found) == pytest.approx(min(covers))
+
+
+def test_many_residents_of_costs_like_their_sizes_are_covered_nearly_as_cheaply() -> None:
+    chance = random.Random(1)
+    sizes = [chance.randrange(1, 10**6) for _ in range(60)]
+    costs = [size * (1 + chance.random() / 1000) for size in sizes]
+    wanted = sum(sizes) // 2
+    found = cheapest(costs, sizes, wanted)
+    assert found is not None
+    assert sum(sizes[i] for i in found) >= wanted
+    # No set costs less than the bytes that it must free.
+    assert sum(costs[i] for i in found) < 1.001 * wanted
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_cover_is_found_where_there_is_one_however_few_choices_are_kept(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peak, "MOST_CHOICES", 3)
+    chance = random.Random(seed)
+    costs = [chance.choice([0.0, 1.0, chance.random()]) for _ in range(12)]
+    sizes = [chance.randrange(0, 40) for _ in range(12)]
+    for wanted in range(1, sum(sizes) + 2):
+        found = cheapest(costs, sizes, wanted)
+        assert (found is not None) == (wanted <= sum(sizes))
+        assert found is None or sum(sizes[i] for i in found) >= wanted
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3])
