@@ -7,8 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,8 +17,6 @@ VARIABLE = "MALLOCMUZERO_CACHE"
 """Environment variable that names the folder of all caches; empty: cache nothing."""
 
 _TEMPORARY = ".mallocmuzero-"
-DISCARDED = f"{_TEMPORARY}old-*"
-"""Pattern of what `discard` was to remove, for `sweep`: of a process that was killed."""
 _YOUNG_S = 60.0
 """What is younger may belong to a process that has not locked it yet."""
 
@@ -84,15 +81,16 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(held)
 
 
-def discard(folder: Path, top: Path) -> None:
-    """Remove a folder that others read: it is gone at once, so that nobody finds a half of it.
+def discard(folders: Iterable[Path], within: Path) -> None:
+    """Remove folders that others read: each is gone at once, so that nobody finds a half of it.
 
-    `top`: where it is while it is removed, on the same disk. What cannot be moved there stays.
+    `within`: where they are while they are removed, on the same disk; what a killed process has
+    left there goes too. What cannot be moved stays.
     """
-    aside = top / DISCARDED.replace("*", uuid.uuid4().hex)
-    with suppress(OSError):
-        folder.rename(aside)
-        shutil.rmtree(aside)
+    with suppress(OSError), temporary_folder("old", within) as aside:
+        for number, folder in enumerate(folders):
+            with suppress(OSError):
+                folder.rename(aside / str(number))
 
 
 def sweep(folder: Path, pattern: str) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 INPUT_TIME = -1
 """Defining time of program inputs and constants."""
@@ -36,6 +37,23 @@ class Region:
     parent: int = TOP_LEVEL
     kind: str = "while"
     is_trip_count_known: bool = True
+
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def in_turn(keys: Iterable[_Key]) -> list[tuple[_Key, int]]:
+    """Each key with how many like it came before: what is inlined twice has its name twice.
+
+    >>> in_turn(["a", "b", "a"])
+    [('a', 0), ('b', 0), ('a', 1)]
+    """
+    seen: Counter[_Key] = Counter()
+    turns = []
+    for key in keys:
+        turns.append((key, seen[key]))
+        seen[key] += 1
+    return turns
 
 
 def branch_name(conditional: str, number: int) -> str:

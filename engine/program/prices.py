@@ -10,12 +10,11 @@ behind different parts of that time.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.program.model import TOP_LEVEL, Instruction, Program
+from engine.program.model import TOP_LEVEL, Instruction, Program, in_turn
 
 PRICES = "prices"
 """The entry of a provenance that says who priced what: a list of instruction names by source.
@@ -90,12 +89,13 @@ def with_prices_of(program: Program, other: Program) -> Program:
     An execution costs the same in both. Where a computation was inlined more than once, several
     instructions have one name: the n-th of them there is the n-th here.
     """
+    known = in_turn(i.name for i in other.instructions)
     priced = {
         key: (i.priced_s, other.multiplicity(i.level))
-        for key, i in zip(_named(other), other.instructions, strict=True)
+        for key, i in zip(known, other.instructions, strict=True)
     }
     instructions = list(program.instructions)
-    for time, key in enumerate(_named(program)):
+    for time, key in enumerate(in_turn(i.name for i in program.instructions)):
         if key in priced:
             seconds, times = priced[key]
             scale = program.multiplicity(instructions[time].level) / times
@@ -105,16 +105,6 @@ def with_prices_of(program: Program, other: Program) -> Program:
     entry = _entry(instructions, sources, profile_name(other) or profile_name(program))
     provenance = {**program.provenance, PRICES: entry}
     return replace(program, instructions=tuple(instructions), provenance=provenance)
-
-
-def _named(program: Program) -> list[tuple[str, int]]:
-    """By slot the instruction's name, and how many before it have it too."""
-    seen: Counter[str] = Counter()
-    named = []
-    for instruction in program.instructions:
-        named.append((instruction.name, seen[instruction.name]))
-        seen[instruction.name] += 1
-    return named
 
 
 def _priced(instruction: Instruction, new_s: float) -> Instruction:

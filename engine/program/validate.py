@@ -15,6 +15,8 @@ MAX_TIMES = 1e15
 """No instruction runs more often than this, nor more rarely than one in so many runs."""
 MOST_S = 1e200
 """No run takes longer than this, nor less than one in so many seconds, but for none at all."""
+LEAST_BANDWIDTH = 1e-15
+"""Bytes per second: what moves fewer would take longer than any run."""
 MOST_COSTS = 0.5
 """Most that all negative savings may come to, as a share of the all-slow latency: the mallocGame
 counts seconds in integers (`engine.game.quantise`)."""
@@ -31,7 +33,7 @@ def _first_problem(program: Program) -> str:
     hardware = program.hardware
     if not (0 < hardware.alignment <= 2**24 and 0 < hardware.fast_bytes <= 2**40):
         return "hardware has an impossible alignment or fast_bytes"
-    if not (hardware.bandwidth > 1 / MAX_TIMES and hardware.clock_hz > 0):
+    if not (hardware.bandwidth > LEAST_BANDWIDTH and hardware.clock_hz > 0):
         return "hardware has no bandwidth or clock"
     if not 0 <= hardware.max_cross_program_prefetches <= 1000:
         return "hardware has an impossible max_cross_program_prefetches"

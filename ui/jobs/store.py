@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
-from engine.folders import DISCARDED, cache_folder, discard, sweep, temporary_folder
+from engine.folders import cache_folder, discard, temporary_folder
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
 from ui.jobs.protocol import (
@@ -44,12 +44,12 @@ def forget_oldest(top: Path, places: Iterable[Path], most_kept: int, most_bytes:
 
     `top`: the folder that all of them are in; what a killed process was removing there goes too.
     """
-    sweep(top, DISCARDED)
-    total = 0
+    total, too_much = 0, []
     for count, place in enumerate(sorted(places, key=age, reverse=True), start=1):
         total += _size(place)
         if count > most_kept or total > most_bytes:
-            discard(place, top)
+            too_much.append(place)
+    discard(too_much, top)
 
 
 def _size(place: Path) -> int:

@@ -50,4 +50,4 @@ class VisitorFolders:
         """Remove the folder of a visitor's program."""
         place = self.place(visitor, program)
         if self.folder is not None and place is not None:
-            discard(place, self.folder)
+            discard([place], self.folder)

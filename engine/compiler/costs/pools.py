@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -206,40 +206,30 @@ def observed_pools(
         own = np.array([accesses[slot] for slot in slots])
         return Pool(slots, own, float(slow_cycles[slots[0]]), rows)
 
-    def split(pool: Pool, key: _Key) -> list[Pool]:
-        parts: dict[Hashable, list[int]] = defaultdict(list)
+    def told_apart(pool: Pool, with_cycles: bool) -> list[Pool]:
+        alike: dict[Hashable, list[int]] = defaultdict(list)
         for slot in pool.slots:
-            parts[key(accesses[slot], slot, seen)].append(slot)
-        return [pool] if len(parts) == 1 else [pool_of_slots(part) for part in parts.values()]
-
-    def is_at_odds(pool: Pool, shown: Sequence[Pool]) -> bool:
-        return _is_at_odds(pool, shown, prior[pool.accesses[0]], at_odds)
+            alike[_shown(slot, accesses[slot], seen, with_cycles)].append(slot)
+        parts = [pool_of_slots(part) for part in alike.values()]
+        shown = parts if with_cycles else [pool]
+        is_odd = len(parts) > 1 and _is_at_odds(pool, shown, prior[pool.accesses[0]], at_odds)
+        return parts if is_odd else [pool]
 
     for slots in slots_by_pool(pool_of).values():
         if accesses[slots[0]] and slow_cycles[slots[0]] > 0:
-            pool = pool_of_slots(slots)
-            parts = split(pool, _placements_seen)
-            for part in parts if len(parts) > 1 and is_at_odds(pool, [pool]) else [pool]:
-                alike = split(part, _cycles_seen) if by_cycles else [part]
-                yield from alike if len(alike) > 1 and is_at_odds(part, alike) else [part]
+            for part in told_apart(pool_of_slots(slots), with_cycles=False):
+                yield from told_apart(part, with_cycles=True) if by_cycles else [part]
 
 
-_Key = Callable[[Sequence[int], int, Sequence[Observation]], Hashable]
-
-
-def _placements_seen(own: Sequence[int], slot: int, seen: Sequence[Observation]) -> Hashable:
-    """The placements at which an instruction was seen."""
-    fast = [one.is_fast[list(own)] for one in seen if not np.isnan(one.cycles[slot])]
-    return frozenset(row.tobytes() for row in fast if row.any())
-
-
-def _cycles_seen(own: Sequence[int], slot: int, seen: Sequence[Observation]) -> Hashable:
+def _shown(
+    slot: int, own: Sequence[int], seen: Sequence[Observation], with_cycles: bool
+) -> Hashable:
     """The placements at which an instruction was seen, and what it took there on average."""
     taken: dict[bytes, list[float]] = defaultdict(list)
     for one in seen:
         fast = one.is_fast[list(own)]
         if fast.any() and not np.isnan(one.cycles[slot]):
-            taken[fast.tobytes()].append(float(one.cycles[slot]))
+            taken[fast.tobytes()].append(float(one.cycles[slot]) if with_cycles else 0.0)
     return frozenset((fast, round(float(np.mean(some)))) for fast, some in taken.items())
 
 

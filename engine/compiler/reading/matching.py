@@ -11,6 +11,7 @@ from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.record import COMPUTE, COPY_START, JOIN, SLICE_START
 from engine.program.hlo.shape import fast_space, memory_space, shape_text, size_bytes
+from engine.program.model import in_turn
 
 
 def match_events(imported: Imported, flow: Flow) -> dict[int, int]:
@@ -37,13 +38,8 @@ def match_events(imported: Imported, flow: Flow) -> dict[int, int]:
 
 def _turn_keys(flow: Flow, numbers: set[int]) -> dict[int, object]:
     """Event -> its name and how often that name came before."""
-    turns: Counter[str] = Counter()
-    keys: dict[int, object] = {}
-    for number in sorted(numbers):
-        name = flow.events[number].name
-        keys[number] = (name, turns[name])
-        turns[name] += 1
-    return keys
+    ordered = sorted(numbers)
+    return dict(zip(ordered, in_turn(flow.events[n].name for n in ordered), strict=True))
 
 
 def _work_keys(flow: Flow, numbers: set[int]) -> dict[int, object]:
@@ -54,12 +50,8 @@ def _work_keys(flow: Flow, numbers: set[int]) -> dict[int, object]:
         shapes = tuple(_shapes(flow, number))
         works[number] = (instruction.opcode, instruction.metadata.op_name, shapes)
     often = Counter(works.values())
-    turns: Counter[object] = Counter()
-    keys: dict[int, object] = {}
-    for number, work in works.items():
-        keys[number] = (work, turns[work], often[work])
-        turns[work] += 1
-    return keys
+    turns = zip(works, in_turn(works.values()), strict=True)
+    return {number: (work, turn, often[work]) for number, (work, turn) in turns}
 
 
 def _shapes(flow: Flow, number: int) -> list[tuple[int, str]]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from engine.compiler.toolchain.libtpu import strip_paths
 from engine.compiler.toolchain.results import Answers
 from engine.compiler.toolchain.target import SCOPED_LIMIT
 from engine.errors import CompilerError
+from engine.program.model import in_turn
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,9 @@ def program_options(hardware: str, devices: int = 1) -> tuple[ProgramOption, ...
     limits = ({SCOPED_LIMIT: str(kib)} for kib in _SCOPED_KIB.get(hardware, ()))
     made = [ProgramOption("scratch", flags) for flags in limits]
     made += [ProgramOption(kind, flags) for kind, flags in _FLAGS]
-    ranks: Counter[str] = Counter()
-    ranked = []
-    for option in made:
-        if devices == 1 or option.kind != SCHEDULE:
-            ranks[option.kind] += 1
-            ranked.append((ranks[option.kind], option))
-    ranked.sort(key=lambda pair: pair[0])
-    return tuple(option for _, option in ranked)
+    made = [option for option in made if devices == 1 or option.kind != SCHEDULE]
+    turns = zip(in_turn(option.kind for option in made), made, strict=True)
+    return tuple(option for _, option in sorted(turns, key=lambda pair: pair[0][1]))
 
 
 def combined(one: ProgramOption, other: ProgramOption) -> ProgramOption:
