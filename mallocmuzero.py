@@ -26,7 +26,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
-from os import PathLike, fsencode, fspath
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
@@ -35,6 +35,7 @@ from engine.compiler.steering.export import Steering, exports
 from engine.compiler.steering.flags_file import Flags
 from engine.compiler.steering.verify import Verdict
 from engine.errors import EngineError, PlanError, UsageError, in_one_line
+from engine.files import can_be_a_path
 from engine.game.gym_env import MallocEnv
 from engine.game.moves import Rules
 from engine.plan.bounds import Bound, lower_bound
@@ -128,6 +129,9 @@ _ARGUMENTS: Mapping[str, tuple[Any, str]] = {
     "progress": (Callable, "give a function"),
     "target_s": (Real, "name seconds"),
     "counts": (Counts, "give a mallocmuzero.Counts"),
+    "hardware": (str, "name a chip, such as tpu-v5e"),
+    "topology": (str, "name one, such as v5e:4x4"),
+    "name": (str, "give a text"),
     "rules": (Rules, "give a mallocmuzero.Rules"),
     "prices": (Bound, "give what mallocmuzero.bound returns"),
     **dict.fromkeys(_PATHS, ((str, PathLike), "give a path")),
@@ -156,12 +160,8 @@ def _guarded(function: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
 
 def _is_usable(name: str, value: Any) -> bool:
     """Whether an argument is of its type; of a path, whether a file can have it."""
-    if not isinstance(value, _ARGUMENTS[name][0]):
-        return False
-    try:
-        return name not in _PATHS or b"\0" not in fsencode(value)
-    except UnicodeEncodeError:
-        return False
+    is_of_type = isinstance(value, _ARGUMENTS[name][0])
+    return is_of_type and (name not in _PATHS or can_be_a_path(value))
 
 
 _Kind = TypeVar("_Kind", Program, Plan, Flags, SearchTrace)
@@ -236,6 +236,7 @@ def import_hlo(
     return read(Path(slow), paths[0], hardware, paths[1], counts=counts)
 
 
+@_guarded
 def capture(
     jitted: Any,
     *args: Any,
@@ -303,6 +304,7 @@ def profiled(program: Program, profile: str | PathLike[str], name: str = "") -> 
     return _profiled(program, found.only(name) if name else found)
 
 
+@_guarded
 def export_program(jitted: Any, *args: Any, path: str | PathLike[str], **kwargs: Any) -> None:
     """Write a jitted JAX function to a file that `capture --stablehlo` compiles.
 
@@ -501,6 +503,7 @@ def verify(
     return compiled(session, request)
 
 
+@_guarded
 def tune(jitted: Any, *args: Any, hardware: str, **options: Any) -> Tuned:
     """The options of the lowest total by the real compiler: cycles, stalls and prices; hours.
 

@@ -48,6 +48,16 @@ Whole = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 """A whole number that every reader of JSON keeps as it is, for `typed`."""
 
 
+def can_be_a_path(value: object) -> bool:
+    """Whether it is a path that a file can have: no NUL in it, nor what the system cannot encode."""
+    if not isinstance(value, (str, os.PathLike)):
+        return False
+    try:
+        return b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:
+        return False
+
+
 def read_bytes(path: Path, limit: int = MAX_BYTES, advice: str = "") -> bytes:
     """The bytes of a file, unpacked if gzipped.
 

@@ -244,6 +244,10 @@ def program_of(table: TomlTable, name: str) -> Program:
         program = _Writer(table).program(name)
     hardware = program.hardware
     fast_kib = _kib(table, "fast_kib", hardware.fast_bytes // KIB)
+    most = max(program.instructions, key=lambda i: i.reserved_bytes)
+    if most.reserved_bytes > fast_kib * KIB:
+        needed = -(-most.reserved_bytes // KIB)
+        raise table.error(f"the scratch of {most.name!r} needs {needed} KiB of it", "fast_kib")
     kept = table.take("kept_between_runs", int, hardware.max_cross_program_prefetches)
     table.end()
     hardware = replace(

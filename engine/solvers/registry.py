@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from engine.errors import BrokenSolverError, ConfigError, EndedEarlyError, UnknownNameError
+from engine.files import can_be_a_path
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -130,7 +131,7 @@ class Solver:
                 raise ConfigError(f"{self.name} has no option {name!r}; {_advice(name, known)}")
             option = known[name]
             is_of_kind = isinstance(value, option.kinds) and not isinstance(value, bool)
-            if not is_of_kind:
+            if not is_of_kind or (PathLike in option.kinds and not can_be_a_path(value)):
                 raise ConfigError(f"{self.name}: {name} cannot be {value!r:.40}: {option.about}")
 
     def may_fall_back(self, budget: Budget) -> bool:
