@@ -49,7 +49,7 @@ Whole = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 
 
 def can_be_a_path(value: object) -> bool:
-    """Whether it is a path that a file can have: no NUL in it, nor what the system cannot encode."""
+    """Whether a file can have this path: it has no NUL, and the system can encode it."""
     if not isinstance(value, (str, os.PathLike)):
         return False
     try:

@@ -70,7 +70,11 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
         ('name = "second"', 'name = "first"', r"line 17, .*'first' is there twice"),
         ("inputs =", 'sample = "nobody"\ninputs =', r"line 14, program.sample: no sample program"),
         ("inputs =", "fast_kib = 0\ninputs =", r"line 14, program.fast_kib: must be 1 to"),
-        ("us = 10, reads", "us = 10, scratch = 40000, reads", "fast_kib: the scratch of 'first' needs"),
+        (
+            "us = 10, reads",
+            "us = 10, scratch = 40000, reads",
+            "fast_kib: the scratch of 'first' needs",
+        ),
         ("order = 1", 'order = 1\nstart = ["Jump"]', r"line 3, start: 'Jump' is none of Copy"),
         ("order = 1", 'order = 1\nstart = ["NoCopy"]', r"line 3, start: move 1, NoCopy, is not"),
         ("order = 1", "order = true", r"line 2, order: must be a whole number, not True"),

@@ -103,8 +103,14 @@ def test_a_comparison_of_nothing_is_refused() -> None:
         (lambda: mallocmuzero.load("\ud800.json"), "load: name_or_path cannot be"),
         (lambda: mallocmuzero.solve(PROGRAM, "muzero", 1, trace="\0"), "muzero: trace cannot be"),
         (lambda: mallocmuzero.capture(None, hardware=5), "capture: hardware cannot be 5: name a"),
-        (lambda: mallocmuzero.capture(None, hardware="tpu-v5e", topology=4), "topology cannot be 4"),
-        (lambda: mallocmuzero.tune(None, hardware=b"tpu-v5e"), "tune: hardware cannot be b'tpu-v5e'"),
+        (
+            lambda: mallocmuzero.capture(None, hardware="tpu-v5e", topology=4),
+            "topology cannot be 4",
+        ),
+        (
+            lambda: mallocmuzero.tune(None, hardware=b"tpu-v5e"),
+            "tune: hardware cannot be b'tpu-v5e'",
+        ),
         (lambda: mallocmuzero.export_program(None, path=3), "path cannot be 3: give a path"),
     ],
 )
