@@ -11,6 +11,7 @@ from typing import TypeVar
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Dataframe
 
 from tests.ui.waiting import SECONDS
 from ui.session import caching, state
@@ -48,6 +49,12 @@ def browser_keeps(at: AppTest) -> str:
 def session_of(at: AppTest) -> Session:
     """What the visitor of that view has open."""
     found: Session = at.session_state["explorer"]
+    return found
+
+
+def key_of(table: Dataframe) -> str:
+    """The key of a table, under which the session keeps what is chosen in it."""
+    found: str = table.proto.id.split("-", 2)[2]
     return found
 
 

@@ -83,12 +83,15 @@ def chosen_row(
 ) -> int | None:
     """Show the table, at most so high; the number of the row that is chosen, if one is.
 
-    `order`: the columns that are shown; None: those of `columns`.
+    A choice holds for these very rows: with others under the same `key` none is chosen. `order`:
+    the columns that are shown; None: those of `columns`.
     """
+    rows = hash(pd.util.hash_pandas_object(table).to_numpy().tobytes())
     chosen = show_table(
         table,
         columns,
-        key=key,
+        # A table keeps its choice by its key.
+        key=f"{key}_{rows}",
         height=min(most_px, _ROW_PX * (len(table) + 1) + 2),
         on_select="rerun",
         selection_mode="single-row",

@@ -1,4 +1,4 @@
-"""Tables: how their numbers are written."""
+"""Tables: how their numbers are written, and how long a row is chosen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 import pandas as pd
 import pytest
 import streamlit as st
+from streamlit.testing.v1 import AppTest
 
+from tests.ui.apps import key_of
 from ui.components.table_view import show_table
 
 NBSP = "\N{NO-BREAK SPACE}"
@@ -30,3 +32,26 @@ def test_shares_are_written_as_in_sentences(monkeypatch: pytest.MonkeyPatch) -> 
         name: about["type_config"]["format"] for name, about in shown["column_config"].items()
     }
     assert formats == {"share": None, "cost": "%.3g"}
+
+
+def _page() -> None:
+    import pandas as pd
+    import streamlit as st
+
+    from ui.components.table_view import chosen_row
+
+    names = st.session_state.names
+    columns = {"name": st.column_config.TextColumn("Name")}
+    st.session_state.chosen = chosen_row(pd.DataFrame({"name": names}), columns, "table", 300)
+
+
+def test_a_row_is_chosen_as_long_as_its_table_has_the_same_rows() -> None:
+    at = AppTest.from_function(_page)
+    at.session_state["names"] = ["a", "b", "c"]
+    key = key_of(at.run().dataframe[0])
+    at.session_state[key] = {"selection": {"rows": [2], "columns": [], "cells": []}}
+    assert at.run().session_state["chosen"] == 2
+    assert at.run().session_state["chosen"] == 2
+    at.session_state["names"] = ["d"]
+    assert at.run().session_state["chosen"] is None
+    assert not at.exception

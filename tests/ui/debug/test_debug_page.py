@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Dataframe
 
 from engine.agent.trace_io import SearchTrace, save_trace
 from engine.debugging.findings import VERSION
@@ -20,7 +19,7 @@ from engine.game.moves import ACTION_NAMES
 from engine.plan.simulate import simulate
 from tests.debugging import studied
 from tests.strategies import all_slow_plan
-from tests.ui.apps import kept_by_a_server, open_view, session_of
+from tests.ui.apps import kept_by_a_server, key_of, open_view, session_of
 from tests.ui.search_traces import made_up_trace
 from ui.components.glossary import about
 from ui.components.packing import unpack
@@ -108,10 +107,6 @@ def test_another_program_takes_neither_move_nor_notes_of_the_last_one(shown: App
     assert session.program_name == "bert-v5e-b32"
     assert not {"move", "notes"} & set(shown.query_params)
     assert session.open.debug.notes.to_link() == ""
-
-
-def key_of(table: Dataframe) -> str:
-    return table.proto.id.split("-", 2)[2]
 
 
 def test_without_a_game_one_is_made() -> None:
