@@ -19,9 +19,10 @@ from engine.program import library
 from tests.chosen import chosen
 from tests.ui.apps import browser_keeps, open_view
 from ui.model.challenges.match import EVERY, MatchScene, inviting, match_of
-from ui.model.challenges.practice import LIMIT_S, MINE, MINUTES, Run, positions_of
-from ui.model.challenges.question import question_of
+from ui.model.challenges.practice import LIMIT_S, MINE, MINUTES, Asked, Run, positions_of
+from ui.model.challenges.question import question_html, question_of
 from ui.model.challenges.state import ChallengeState
+from ui.model.learn.attempt import Attempt
 from ui.model.learn.progress import Card, Mistake, Progress, progress_of
 from ui.model.learn.state import Learning, Seat
 from ui.session import caching
@@ -415,6 +416,26 @@ def test_right_and_wrong_answers_are_told_apart(questions: AppTest) -> None:
     assert seat.on_board.tip.game.actions[move] == worst
     command(at, "question", seat, "back")
     assert seat.line is None and seat.cursor.move == move
+
+
+@pytest.mark.parametrize(
+    ("name", "move", "told"),
+    [("lstm-v5e-b64-train", 142, ["490", "24.8"]), ("mamba-v6e-b32", 120, ["6.67"])],
+)
+def test_a_right_answer_that_another_beats_is_told_what_it_saves_itself(
+    name: str, move: int, told: list[str]
+) -> None:
+    """Against greedy's action, where it saves more than that, and against the best one."""
+    mined = next(m for m in read_positions() if m.program == name and move in m.moves)
+    question = question_of(library.load_sample(name), mined, move)
+    values = question.answer(question.strong.actions[move]).values
+    _, second, *_ = sorted(values, key=lambda action: -values[action].saved_s)
+    answer = question.answer(second)
+    assert answer.is_right
+    seat, asked = Learning().seat("", Attempt.from_start(question.game)), Asked(mined, move, None)
+    panel = question_html(question, asked, seat, ChallengeState(answers={question.key: answer}))
+    verdict = re.sub("<[^>]*>", "", panel.partition("</span>")[0])
+    assert re.findall(r"([\d.]+)\sµs", verdict) == told
 
 
 def test_a_record_is_kept_at_once_and_only_what_stands_below_is_announced(

@@ -131,7 +131,7 @@ def _verdict_html(
     best = max(answer.values, key=lambda a: answer.values[a].saved_s)
     name = ACTION_NAMES[answer.action]
     if answer.is_right:
-        head, text = f"{name} is right.", _against(question, answer, best)
+        head, text = f"{name} is right.", _against(question, answer)
     else:
         lost_s = best_value(answer.values) - answer.values[answer.action].saved_s
         head, text = f"{name} costs {time_text(lost_s)}.", f"{ACTION_NAMES[best]} is right."
@@ -160,16 +160,25 @@ def _about_text(asked: Asked) -> str:
     return f"{', '.join(about.themes)} · rated {about.rating.points:,.0f}: {needs}"
 
 
-def _against(question: Question, answer: Answer, best: int) -> str:
-    """How much more the right action saves than greedy's, or that greedy is right."""
-    more = answer.values[best].saved_s - answer.values[answer.greedy].saved_s
-    if more < noise_s(more):
-        return "What earns most at once is right here."
-    share = more / question.program.all_slow_s
-    return (
-        f"It saves {time_text(more)} more than {ACTION_NAMES[answer.greedy]}, which earns most at"
-        f" once: {100 * share:.2g} % of the program."
-    )
+def _against(question: Question, answer: Answer) -> str:
+    """How much more the right answer saves than greedy's action, and how much less than the best.
+
+    Where it is as good as both, that greedy is right.
+    """
+    own_s = answer.values[answer.action].saved_s
+    more_s = own_s - answer.values[answer.greedy].saved_s
+    best = max(answer.values, key=lambda a: answer.values[a].saved_s)
+    lost_s = answer.values[best].saved_s - own_s
+    told = []
+    if more_s >= noise_s(more_s):
+        share = more_s / question.program.all_slow_s
+        told.append(
+            f"It saves {time_text(more_s)} more than {ACTION_NAMES[answer.greedy]}, which earns"
+            f" most at once: {100 * share:.2g} % of the program."
+        )
+    if lost_s >= noise_s(lost_s):
+        told.append(f"The best is {ACTION_NAMES[best]}, by {time_text(lost_s)}.")
+    return " ".join(told) or "What earns most at once is right here."
 
 
 _DAY_S = 86_400
