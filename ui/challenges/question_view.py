@@ -162,12 +162,9 @@ def _in_run(learning: Learning, state: ChallengeState, positions: dict[str, Aske
         _begin(learning, state, "Begin")
         return False
     if run.is_over:
-        best = learning.progress.with_record(run.kind, run.score)
-        is_record = best != learning.progress
-        learning.keep(best)
         # A position that was missed last stays, with why the answer was wrong.
         is_shown = state.question in positions and state.question in run.missed
-        _result(learning, state, run, is_record, is_shown)
+        _result(learning, state, run, is_shown)
         return is_shown
     _clock(run.kind)
     return True
@@ -182,8 +179,8 @@ def _begin(learning: Learning, state: ChallengeState, label: str) -> None:
     )
     st.markdown(f"{text} Your record: **{record}**." if record else text)
     if st.button(label, key="begin_run", type="primary", icon=":material/play_arrow:"):
-        now = learning.clock()
-        state.run, state.question = Run(state.mode, now, time.time_ns() % 10**9), ""
+        seed = time.time_ns() % 10**9
+        state.run, state.question = Run(state.mode, learning.clock(), seed, record), ""
         st.rerun()
 
 
@@ -205,11 +202,9 @@ def _clock(kind: str) -> None:
     st.markdown(" · ".join(parts))
 
 
-def _result(
-    learning: Learning, state: ChallengeState, run: Run, is_record: bool, is_shown: bool
-) -> None:
+def _result(learning: Learning, state: ChallengeState, run: Run, is_shown: bool) -> None:
     missed = f", {count_text(len(run.missed), 'position')} missed" if run.missed else ""
-    record = " A new record!" if is_record and run.score else ""
+    record = " A new record!" if run.is_record else ""
     st.success(f"**{run.score}** right{missed}.{record}", icon=":material/timer:")
     if run.missed:
         below = "; the last one stands below, with why" if is_shown else ""

@@ -19,7 +19,15 @@ from engine.program import library
 from tests.chosen import chosen
 from tests.ui.apps import browser_keeps, open_view
 from ui.model.challenges.match import EVERY, MatchScene, inviting, match_of
-from ui.model.challenges.practice import LIMIT_S, MINE, MINUTES, Asked, Run, positions_of
+from ui.model.challenges.practice import (
+    LIMIT_S,
+    MINE,
+    MINUTES,
+    PRACTICE,
+    STREAK,
+    Asked,
+    positions_of,
+)
 from ui.model.challenges.question import question_html, question_of
 from ui.model.challenges.state import ChallengeState
 from ui.model.learn.attempt import Attempt
@@ -445,17 +453,53 @@ def test_a_record_is_kept_at_once_and_only_what_stands_below_is_announced(
     explorer = at.session_state["explorer"]
     at.session_state["question_mode"] = MINUTES
     at.run()
-    explorer.challenges.run = Run(MINUTES, 0.0, 1, score=3, missed=["before"], over_s=LIMIT_S)
+    at.button(key="begin_run").click().run()
+    answer_rightly(at)
+    assert progress_of(browser_keeps(at), "kept").records == {MINUTES: 1}
+    run, key = explorer.challenges.run, explorer.challenges.question
+    run.over_s, run.missed = LIMIT_S, ["before"]
     at.run()
     assert not at.exception
-    assert progress_of(browser_keeps(at), "kept").records == {MINUTES: 3}
     said = next(c.value for c in at.caption if "comes back in practice" in c.value)
     assert "below" not in said and "What would you play?" not in html(at)
-    key = next(iter(positions_of(read_positions())))
-    explorer.challenges.question, explorer.challenges.run.missed = key, [key]
+    run.missed = [key]
     at.run()
     assert any("the last one stands below" in c.value for c in at.caption)
     assert seat_of(at, f"position {key}")
+
+
+def answer_rightly(at: AppTest) -> None:
+    key = at.session_state["explorer"].challenges.question
+    asked = positions_of(read_positions())[key]
+    command(
+        at, "question", seat_of(at, f"position {key}"), "play", action=asked.mined.game[asked.move]
+    )
+
+
+def test_a_streak_that_is_left_for_another_mode_counts(questions: AppTest) -> None:
+    at = questions
+    at.session_state["question_mode"] = STREAK
+    at.run()
+    at.button(key="begin_run").click().run()
+    answer_rightly(at)
+    for mode in (PRACTICE, STREAK):
+        at.session_state["question_mode"] = mode
+        at.run()
+    assert at.button(key="begin_run").label == "Begin"
+    assert at.session_state["explorer"].learning.progress.records == {STREAK: 1}
+
+
+def test_a_record_is_called_new_until_another_run_begins(questions: AppTest) -> None:
+    at = questions
+    at.session_state["question_mode"] = STREAK
+    at.run()
+    for is_new in (True, False):
+        at.button(key="begin_run").click().run()
+        answer_rightly(at)
+        at.session_state["explorer"].challenges.run.over_s = 1.0
+        for _ in range(2):
+            at.run()
+            assert ("record" in at.success[0].value) == is_new
 
 
 def test_stale_positions_are_said_so(monkeypatch: pytest.MonkeyPatch) -> None:

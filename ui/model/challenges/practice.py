@@ -110,12 +110,14 @@ def after_answer(player: Rating, asked: Asked, is_right: bool) -> Rating:
 class Run:
     """A streak, or three minutes, from `begun` on by the clock.
 
-    `missed`: keys of the wrong answers. `over_s`: how long it took; None while it goes on.
+    `to_beat`: the record when it began. `missed`: keys of the wrong answers. `over_s`: how long it
+    took; None while it goes on.
     """
 
     kind: str
     begun: float
     seed: int
+    to_beat: int = 0
     score: int = 0
     asked: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
@@ -125,6 +127,11 @@ class Run:
     def is_over(self) -> bool:
         """Whether nothing counts any more."""
         return self.over_s is not None
+
+    @property
+    def is_record(self) -> bool:
+        """Whether it is better than all before it."""
+        return self.score > self.to_beat
 
     def left_s(self, now: float) -> float:
         """Seconds left of three minutes."""

@@ -241,6 +241,7 @@ class QuestionScene:
         run = state.run
         if run is not None and not run.is_over:
             run.answered(key, answer.is_right, self.learning.clock())
+            self.learning.keep(self.learning.progress.with_record(run.kind, run.score))
             if not run.is_over:
                 self.learning.wanted = "next"
         return True
