@@ -58,8 +58,7 @@ def _overview(session: Session) -> None:
     # Kept: the address is that of the overview from here on.
     odd = unknown(st.query_params.to_dict(), (_PROGRAM, _TAB, *CLASS_PARTS))
     session.challenges.lost = odd or session.challenges.lost
-    if session.challenges.lost:
-        st.warning(plain(session.challenges.lost), icon=":material/link_off:")
+    notice = st.container()
     head, tabs, own = st.columns([1.2, 2.2, 1.1], vertical_alignment="bottom")
     head.header("Challenges", anchor=False)
     is_find = st.query_params.get(_TAB, "") == "find"
@@ -67,9 +66,14 @@ def _overview(session: Session) -> None:
         "Kind",
         [_BEAT, _FIND],
         default=_FIND if is_find else _BEAT,
+        required=True,
         key="challenge_tab",
         label_visibility="collapsed",
     )
+    if (chosen == _FIND) != is_find or session.learning.wanted:
+        session.challenges.lost = ""
+    if session.challenges.lost:
+        notice.warning(plain(session.challenges.lost), icon=":material/link_off:")
     with own:
         progress_files(session.learning)
     if chosen == _FIND:

@@ -519,3 +519,21 @@ def test_a_board_that_is_not_there_is_said_as_long_as_no_other_is_opened() -> No
     assert "zz" in at.warning[0].value, "the address is that of the overview by now"
     at = open_view(_challenges, foo="bar")
     assert "foo=bar" in at.warning[0].value
+
+
+def test_what_was_left_aside_of_a_link_is_said_until_the_visitor_goes_on() -> None:
+    at = open_view(_challenges, tab="find", foo="bar")
+    at.run()
+    assert "foo=bar" in at.warning[0].value
+    command(at, "question", seat_of(at, "position"), "next")
+    assert not at.warning
+    at = open_view(_challenges, foo="bar")
+    at.session_state["challenge_tab"] = "Find the move"
+    at.run()
+    assert not at.warning
+
+
+def test_one_of_the_two_views_is_always_chosen() -> None:
+    at = open_view(_challenges, tab="find")
+    kinds = next(g for g in at.button_group if g.key == "challenge_tab")
+    assert kinds.proto.required

@@ -64,7 +64,7 @@ class ChallengeState:
     asked_for: str = ""
     """Key of a position that a class asks for, until it is shown."""
     lost: str = ""
-    """Why the board that a link asks for is not there."""
+    """What a link asks for in vain, until the visitor goes on."""
     taken_up: set[str] = field(default_factory=set)
     """Programs of which the game under way has been looked for."""
     sheets: dict[GameKey, Sheet] = field(default_factory=dict)
