@@ -123,7 +123,7 @@ def _move_parts(
         story_html(move_story),
         *cards,
         _blockers_html(game, session.cursor.question),
-        _eviction_html(session, line, game, move_story.tensor),
+        None if is_asked else _eviction_html(session, line, game, move_story.tensor),
         facts_html(facts, has_text=False),
     ]
 
@@ -209,7 +209,7 @@ def _variation_html(session: Session, line: Line) -> Renderable:
     final = line.tree.lines[line.tree.current].rating.final
     if left:
         buttons = [command_html("let", "Finish it", player="the plan", moves=0, tip=1)]
-        state = f"{left:,} moves to go. With the plan's rest"
+        state = f"{count_text(left, 'move')} to go. With the plan's rest"
     else:
         buttons = [command_html("keep", "Keep as a plan"), command_html("compare", "Compare")]
         state = "complete:"

@@ -323,7 +323,7 @@ class Session:
     look: dict[str, str] = field(default_factory=dict)
     """Window, axis and colours that a link asked for."""
     notices: list[str] = field(default_factory=list)
-    """Warnings of what the visitor's link could not show; until another program is opened."""
+    """Warnings of what the visitor's link could not show; until another plan is chosen."""
     are_jobs_small: bool = False
     """Whether the jobs under way are shown in one line."""
     elsewhere: list[Job] = field(default_factory=list)
@@ -404,6 +404,7 @@ class Session:
         """Switch to another plan of the same program; the cursor stays on its move."""
         self.plan_name, self.is_as_moves, self.awaited_query = name, False, {}
         self.cursor.question = self.eviction = self.quiz = None
+        self.notices.clear()
 
 
 def current_session() -> Session:

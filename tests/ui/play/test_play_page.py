@@ -374,3 +374,21 @@ def test_a_damaged_game_of_a_link_is_said_and_not_shown(game: str) -> None:
     assert session_of(there).plan_name == ""
     assert line_of(there).is_on_plan
     assert len(there.warning) == 1
+
+
+def test_what_a_link_asks_for_in_vain_is_said_until_the_visitor_chooses_a_plan() -> None:
+    at = opened(TEACHING, plan="nobody's")
+    session_of(at).open.add_plan("slow", all_slow_plan(session_of(at).open.program))
+    at.run()
+    assert len(at.warning) == 1
+    next(box for box in at.selectbox if box.label == "Plan").set_value("slow").run()
+    assert session_of(at).plan_name == "slow" and not at.warning
+
+
+@pytest.mark.parametrize(("left", "told"), [(1, "1 move to go"), (2, "2 moves to go")])
+def test_moves_to_go_are_counted_with_their_noun(left: int, told: str) -> None:
+    at = opened(TEACHING)
+    move = line_of(at).film.num_moves - 1 - left
+    tell(at, move, do="play", action=DROP)
+    assert not line_of(at).is_on_plan
+    assert told in panel_text(at)

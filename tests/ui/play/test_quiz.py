@@ -67,6 +67,15 @@ def test_an_open_question_hides_what_the_plan_does() -> None:
     assert set(shown[quiz.move :]) == {NO_ACTION}
 
 
+def test_an_open_question_hides_what_dropping_the_tensor_would_change() -> None:
+    at, quiz = asked()
+    tell(at, quiz.move, do="evict", for_ever=0)
+    assert "What if" not in panel_text(at) and "Runtime " not in panel_text(at)
+    tell(at, quiz.move, do="play", action=line_of(at).film.actions[quiz.move])
+    tell(at, quiz.move, do="evict", for_ever=0)
+    assert "What if" in panel_text(at) and "Runtime " in panel_text(at)
+
+
 def test_the_verdict_and_another_try() -> None:
     at, quiz = asked()
     line, action = line_of(at), other_action(at, quiz)
