@@ -8,6 +8,7 @@ const names = [
   "shortAction",
   "isFast",
   "digits",
+  "counted",
   "sizeText",
   "timeText",
   "signedTime",
@@ -110,4 +111,11 @@ test("a tensor's card marks what no compile has shown", () => {
 test("a move is typed as it is shown, and what is no number leads nowhere", () => {
   assert.deepEqual(["1,200", "1200", " 12 ", "1\u202f200", "1"].map(words.moveOfText), [1199, 1199, 11, 1199, 0]);
   assert.deepEqual(["", "x", "12x", "-", ","].map(words.moveOfText), [null, null, null, null, null]);
+});
+
+test("a number and its noun agree", () => {
+  assert.deepEqual(
+    [0, 1, 2048].map((number) => words.counted(number, "move")),
+    ["0 moves", "1 move", "2,048 moves"],
+  );
 });

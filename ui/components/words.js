@@ -26,6 +26,10 @@ function whole(amount) {
   return Math.round(amount).toLocaleString("en");
 }
 
+function counted(number, noun) {
+  return `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
 // The move of a number as people type it, thousands separated or not; null for what is none.
 function moveOfText(text) {
   const digits = text.replace(/[\s,]/g, "");

@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.game.moves import ACTION_NAMES
 from ui.components.table_view import show_table
-from ui.components.units import time_text
+from ui.components.units import count_text, time_text
 from ui.debug import studies
 from ui.jobs.protocol import DUEL, WEIGHTS, Order
 from ui.jobs.weights import words
@@ -129,7 +129,7 @@ def result(duel: dict[str, Any]) -> None:
     better, worse = sum(c < 0 for c in changes), sum(c > 0 for c in changes)
     st.markdown(
         f"**A: {duel['first']}** against **B: {duel['second']}**: B is faster on {better}, slower"
-        f" on {worse} of {len(bouts)} programs."
+        f" on {worse} of {count_text(len(bouts), 'program')}."
     )
     rows = [_bout(bout) for bout in sorted(bouts, key=lambda b: b["first_s"] - b["second_s"])]
     key = str(abs(hash(str(duel))))

@@ -27,6 +27,7 @@ from engine.game.move_list import moves
 from engine.game.moves import Rules
 from engine.game.notes import noted_actions, noted_rules, notes_of, rules_of
 from engine.game.reference.game import ReferenceGame
+from engine.game.units import count_text
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
@@ -157,7 +158,7 @@ def search_again(folder: Path, order: dict[str, Any], progress: Progress) -> dic
         num_simulations=details["simulations"],
     )
     workload = workload_of(program, config, rules)
-    progress(None, f"searches with {settings.num_simulations:,} simulations")
+    progress(None, f"searches with {count_text(settings.num_simulations, 'simulation')}")
     save_trace(trace_move(params, workload, actions, details["move"], settings), folder / TRACE)
     return {"weights": details["weights"]}
 

@@ -19,6 +19,7 @@ from engine.debugging.regret import study_of
 from engine.debugging.surprise import surprises
 from engine.game.move_list import moves
 from engine.game.notes import noted_actions, noted_rules
+from engine.game.units import count_text
 from engine.plan.bounds import lower_bound
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
@@ -127,7 +128,7 @@ def compete(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
 def _fighter(folder: Path, details: dict[str, Any], which: str, seed: int) -> Side:
     weights, model = str(details[f"{which}_weights"]), str(details[f"{which}_model"])
     count = int(details[f"{which}_simulations"])
-    name = f"{weights}, {model} model, {count} simulations"
+    name = f"{weights}, {model} model, {count_text(count, 'simulation')}"
     side = _side(folder, name, weights, seed)
     return side.with_search(model=model, num_simulations=count)
 

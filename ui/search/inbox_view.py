@@ -6,6 +6,7 @@ import streamlit as st
 
 from ui.components.glossary import about
 from ui.components.table_view import show_table
+from ui.components.units import count_text
 from ui.model.search.inbox import inbox
 from ui.model.search.state import Thought
 from ui.search import jobs_view
@@ -71,7 +72,7 @@ def show(session: Session, thought: Thought) -> None:
     text.caption(
         "Surprise weighs four signs alike: visits and improved policy against the prior, the jump"
         " of the value, and what the search corrected. Select a row to go there."
-        + (f" Regret is known of {len(regrets):,} moves." if regrets else "")
+        + (f" Regret is known of {count_text(len(regrets), 'move')}." if regrets else "")
     )
     is_whole = state.study is not None and state.study.completeness >= 1
     if not is_whole and button.button(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from ui.components.units import count_text
 from ui.model.search.curves import Run, curve_files, loss_figure, progress_figure, read_curve
 from ui.session.late_charts_view import late_chart
 from ui.session.state import current_session
@@ -64,4 +65,5 @@ def _curves(run: Run, program: str | None) -> None:
     with losses:
         st.markdown("##### Losses")
         late_chart(current_session(), loss_figure(run), "training_losses")
-    st.caption(f"{len(run.rounds):,} rounds on {len(run.programs)} programs")
+    rounds = count_text(len(run.rounds), "round")
+    st.caption(f"{rounds} on {count_text(len(run.programs), 'program')}")

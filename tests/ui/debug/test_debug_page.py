@@ -410,7 +410,7 @@ def test_a_duel_is_ordered_and_shown(shown: AppTest, thought: Thought) -> None:
     job.run.result = {"first": "one", "second": "two", "bouts": [bout]}
     job.run.state = "done"
     shown.run()
-    assert any("slower on 1 of 1 programs" in m.value for m in shown.markdown)
+    assert any("slower on 1 of 1 program." in m.value for m in shown.markdown)
     assert shown.dataframe[1].value["change"].tolist() == pytest.approx([2.0])
 
 

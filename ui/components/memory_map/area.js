@@ -257,7 +257,7 @@ class AreaPane {
     const shown = this.parts.slice(0, MOST_ROWS);
     this.body.innerHTML = shown.map((part, n) => this.line(part, n, isTensor, isStay)).join("");
     const more = this.parts.length - shown.length;
-    this.root.querySelector(".more").textContent = more ? `${whole(more)} more rows are in the CSV.` : "";
+    this.root.querySelector(".more").textContent = more ? `${counted(more, "more row")} in the CSV.` : "";
   }
 
   line(part, n, isTensor, isStay) {
@@ -325,10 +325,6 @@ class AreaPane {
       failed = () => map.download(new Blob([text], { type: "text/csv" }), map.pictureName("csv"));
     copyText(text, done, failed);
   }
-}
-
-function counted(number, noun) {
-  return `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 // The area on the top layer: what is outside of it pales.

@@ -32,8 +32,7 @@ function drawTree(map, tree) {
 
 function variation(plan, tree, number, depth) {
   const [, fork, tip, action, soFar, final, by] = tree.rows[number];
-  const count = tip - fork,
-    length = tip === plan.numMoves ? "to the end" : `${count} ${count === 1 ? "move" : "moves"}`;
+  const length = tip === plan.numMoves ? "to the end" : counted(tip - fork, "move");
   const name = `${(fork + 1).toLocaleString("en")} <b>${ACTIONS[action]}</b>${by === "you" ? "" : ` · ${escapeText(by)}`}`;
   const worth = `<em class="${final < 0 ? "worse" : final > 0 ? "better" : ""}" title="So far ${signedTime(soFar * PICO)}">${signedTime(final * PICO)}</em>`;
   return branch(number, depth, tree.current, name, length, worth);

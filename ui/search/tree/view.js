@@ -258,7 +258,7 @@ class SearchView extends View {
       note = rank < 0 ? mark : `${mark} · surprise ${rank + 1} of ${game.surprising.length}`;
     const node = pane.state.selected,
       of = node
-        ? ` · ${ACTIONS[pane.tree.action[node]]} at move ${pane.tree.move + pane.tree.depth[node]}, ${pane.grown.visits[node]} visits`
+        ? ` · ${ACTIONS[pane.tree.action[node]]} at move ${pane.tree.move + pane.tree.depth[node]}, ${counted(pane.grown.visits[node], "visit")}`
         : "";
     sentence.textContent = sentence.title = `${game.sentence(this.move)}${note}${of}`;
     root.querySelector(".line-of").textContent = this.isBoth ? ` · ${this.active ? "right" : "left"} search` : "";
