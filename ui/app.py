@@ -25,9 +25,6 @@ from ui.session.state import current_session  # noqa: E402
 from ui.start import page as start  # noqa: E402
 from ui.words import page as words  # noqa: E402
 
-st.set_page_config(page_title="mallocMuZero explorer", page_icon="🧩", layout="wide")
-st.logo(Path(__file__).with_name("logo.svg"))
-st.html(Path(__file__).with_name("style.css"))
 rooms = (start, learn, challenges, programs, play, search, debug, compare, compiler, words)
 pages = {
     name: st.Page(
@@ -40,4 +37,10 @@ pages = {
     for room, (name, (title, icon)) in zip(rooms, PAGES.items(), strict=True)
 }
 current_session().pages = pages
-st.navigation(list(pages.values()), position="top").run()
+page = st.navigation(list(pages.values()), position="top")
+st.set_page_config(
+    page_title=f"{page.title} · mallocMuZero Explorer", page_icon="🧩", layout="wide"
+)
+st.logo(Path(__file__).with_name("logo.svg"))
+st.html(Path(__file__).with_name("style.css"))
+page.run()

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.program import library
@@ -44,6 +45,15 @@ def test_every_door_leads_somewhere(door: str, sign: str) -> None:
     assert not at.exception and not at.error
     html = " ".join(element.proto.body for element in at.get("html"))
     assert sign in html + " ".join(b.key or "" for b in at.button)
+
+
+def test_the_title_of_a_page_says_which_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    titles: list[str] = []
+    monkeypatch.setattr(st, "set_page_config", lambda page_title, **_: titles.append(page_title))
+    start().button(key="door_learn").click().run()
+    first, last = titles[0].split(" · "), titles[-1].split(" · ")
+    assert (first[0], last[0]) == ("Start", "Learn")
+    assert first[1:] == last[1:]
 
 
 def test_the_way_back() -> None:
