@@ -446,6 +446,24 @@ def test_a_right_answer_that_another_beats_is_told_what_it_saves_itself(
     assert re.findall(r"([\d.]+)\sµs", verdict) == told
 
 
+def test_the_cards_of_an_answered_position_say_what_was_right_and_are_no_choice_any_more(
+    questions: AppTest,
+) -> None:
+    at = questions
+    asked = positions_of(read_positions())[at.session_state["explorer"].challenges.question]
+    question = question_of(library.load_sample(asked.mined.program), asked.mined, asked.move)
+    answer = question.answer(min(question.game.legal_actions()))
+    assert "aria-disabled" not in html(at)
+    ask(at, answer.action)
+    cards = re.findall(
+        r'<button class="([^"]*)" data-do="play" data-action="(.)"([^>]*)>', html(at)
+    )
+    assert {int(action) for _, action, _ in cards} == set(answer.values)
+    for look, action, rest in cards:
+        assert 'aria-disabled="true"' in rest
+        assert ("right" in look.split()) == question.answer(int(action)).is_right
+
+
 def test_a_record_is_kept_at_once_and_only_what_stands_below_is_announced(
     questions: AppTest,
 ) -> None:

@@ -46,15 +46,14 @@ class Question:
         """What an action is worth beside the others, each with the best continuation known."""
         rest = self.strong.actions[self.game.move_index :]
         values = judged(self.game, (self.strong,), rest)
-        best = max(j.saved_s for j in values.values())
-        margin = best - min(j.saved_s for j in values.values())
-        is_right = values[action].saved_s >= best - _SHARE_OF_MARGIN * margin
-        greedy = best_action(self.game)
-        right = max(values, key=lambda a: values[a].saved_s)
-        wrong, refutation = greedy if is_right else action, None
-        if values[wrong].saved_s < best - _SHARE_OF_MARGIN * margin:
-            refutation = refute(self.game, values[wrong].actions, values[right].actions)
-        return Answer(action, values, greedy, is_right, refutation)
+        best, greedy = max(values, key=lambda a: values[a].saved_s), best_action(self.game)
+        margin = values[best].saved_s - min(j.saved_s for j in values.values())
+        least = values[best].saved_s - _SHARE_OF_MARGIN * margin
+        right = frozenset(a for a, value in values.items() if value.saved_s >= least)
+        wrong, refutation = greedy if action in right else action, None
+        if wrong not in right:
+            refutation = refute(self.game, values[wrong].actions, values[best].actions)
+        return Answer(action, values, greedy, right, refutation)
 
     @property
     def look(self) -> dict[str, str]:
@@ -83,11 +82,10 @@ def question_html(question: Question, asked: Asked, seat: Seat, state: Challenge
     game = question.game
     head = _ask_html(state) if answer is None else _verdict_html(question, asked, answer, state)
     chosen = answer.action if answer else None
-    thoughts = _worth(answer) if answer else {}
-    cards = (
-        choice_html(c.thinking(thoughts), chosen, seat.cursor.question == c.action, False)
-        for c in choices(game)
-    )
+    offered = choices(game)
+    if answer is not None:
+        offered = [c.thinking(_worth(answer)).answered(answer.right) for c in offered]
+    cards = (choice_html(c, chosen, seat.cursor.question == c.action, False) for c in offered)
     return str(div(".turn.lesson")[head, story_html(story(game.program, game.move)), cards])
 
 

@@ -25,14 +25,19 @@ class TakenBack:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the visitor played in a position, and what each action is worth."""
+    """What the visitor played in a position, what each action is worth, and which are right."""
 
     action: int
     values: dict[int, Judged]
     greedy: int
-    is_right: bool
+    right: frozenset[int]
     refutation: Refutation | None = None
     """Of the answer if it is wrong, else of greedy's where that is another; None without one."""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the visitor's action is one of the right ones."""
+        return self.action in self.right
 
 
 GameKey = tuple[str, tuple[int, ...], tuple[int, ...]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from htpy import Node, Renderable, b, br, button, code, div, em, fragment, i, kbd, p, span
@@ -161,6 +161,7 @@ class Choice:
 
     `is_blocked`: it is forbidden by tensors that can be shown. `thought`: what the agent made of
     it, empty where it has no opinion. `other`: the same at the other end, where that is legal.
+    `is_right`: whether it was right, where it cannot be played any more.
     """
 
     action: int
@@ -171,11 +172,17 @@ class Choice:
     is_blocked: bool
     thought: str = ""
     other: Choice | None = None
+    is_right: bool | None = None
 
     def thinking(self, thoughts: Mapping[int, str]) -> Choice:
         """This choice and its other end with other thoughts; `thoughts`: a text by action."""
         other = self.other.thinking(thoughts) if self.other else None
         return replace(self, thought=thoughts.get(self.action, ""), other=other)
+
+    def answered(self, right: Collection[int]) -> Choice:
+        """This choice and its other end after an answer; `right`: the actions that were right."""
+        other = self.other.answered(right) if self.other else None
+        return replace(self, is_right=self.action in right, other=other)
 
 
 def choices(game: ReferenceGame, opinion: Opinion | None = None) -> list[Choice]:
@@ -262,6 +269,7 @@ def _card_html(choice: Choice, is_chosen: bool, is_asked: bool, is_plan: bool) -
             " ",
             em[gain_text(choice.gain_s)],
             _own_html(is_plan) if is_chosen else None,
+            _right_html(choice),
             br,
             choice.text,
             (br, i(".thought")[choice.thought]) if choice.thought else None,
@@ -284,15 +292,25 @@ def _other_end_html(choice: Choice, main: Choice, chosen: int | None, is_plan: b
         term_html("Other end", is_focusable=False, has_text=False),
         (" ", em[gain_text(choice.gain_s)]) if is_other_gain else None,
         _own_html(is_plan) if is_chosen else None,
+        _right_html(choice),
         f" · {choice.text}",
         (" ", i(".thought")[choice.thought]) if choice.thought else None,
     )
 
 
 def _play_html(kind: str, choice: Choice, is_chosen: bool, *parts: Node) -> Renderable:
-    """A button that plays the action."""
-    look = f"{kind} chosen" if is_chosen else kind
-    return button(class_=look, data_do="play", data_action=choice.action)[span[parts]]
+    """A button that plays the action; after an answer it keeps the focus, and does nothing."""
+    look = {kind: True, "chosen": is_chosen, "right": choice.is_right}
+    return button(
+        class_=look,
+        data_do="play",
+        data_action=choice.action,
+        aria_disabled=None if choice.is_right is None else "true",
+    )[span[parts]]
+
+
+def _right_html(choice: Choice) -> Node:
+    return (" · ", em["✓ right"]) if choice.is_right else None
 
 
 def _own_html(is_plan: bool) -> Renderable:
