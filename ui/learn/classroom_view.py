@@ -121,7 +121,7 @@ def show_class(learning: Learning, lessons: Catalogue) -> str | None:
         learning.name(name_of(given))
         file.download_button(
             "Save for your teacher",
-            data=learning.progress.text,
+            data=learning.file_text,
             file_name=file_name_of(learning.progress.name),
             mime="application/json",
             icon=":material/download:",

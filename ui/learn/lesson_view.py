@@ -16,12 +16,11 @@ from ui.model.learn.state import Learning
 from ui.session import caching
 
 
-def show_lesson(lesson: Lesson, lessons: Catalogue, learning: Learning) -> None:
-    """Show a lesson with the visitor's game on its board."""
+def show_lesson(lesson: Lesson, lessons: Catalogue, learning: Learning, has_next: bool) -> None:
+    """Show a lesson with the visitor's game on its board; `has_next`: another is to follow it."""
     judge = caching.judge_of(lesson)
     seat = learning.seat(f"lesson {lesson.name}", Attempt.from_start(lesson.begin(), pass_sinks))
-    done = learning.progress.done | {lesson.name}
-    scene = LessonScene(judge, learning, has_next=lessons.next_after(done) is not None)
+    scene = LessonScene(judge, learning, has_next)
     left, right = st.columns([2.6, 1], gap="medium")
     with left:
         _head(lesson, lessons, learning)

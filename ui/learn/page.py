@@ -38,7 +38,8 @@ def render() -> None:
     name = st.query_params.get(_QUERY, "")
     if name:
         try:
-            show_lesson(lessons.find(name), lessons, learning)
+            has_next = _lesson_after(learning, lessons, name) is not None
+            show_lesson(lessons.find(name), lessons, learning, has_next)
         except UnknownNameError as error:
             st.warning(plain(error), icon=":material/link_off:")
             _overview(learning, lessons)

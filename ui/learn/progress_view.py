@@ -34,7 +34,7 @@ def progress_files(learning: Learning) -> None:
             st.caption("Your browser keeps it. A file takes it to another one.")
         st.download_button(
             "Save to a file",
-            data=learning.progress.text,
+            data=learning.file_text,
             file_name="mallocmuzero-progress.json",
             mime="application/json",
             icon=":material/download:",

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from urllib.parse import parse_qsl
 
 import pytest
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
 from engine.errors import LessonError
 from engine.lessons.catalogue import load_catalogue
+from engine.lessons.judge import Judge
 from engine.lessons.rating import Rating
 from tests.ui.apps import browser_keeps, open_view
+from tests.ui.learn.test_learn_page import FIRST, command, html
 from ui.learn.classroom_view import position_title, positions
 from ui.model.learn.classroom import ClassSet, class_table, csv_of, file_name_of, set_of
 from ui.model.learn.progress import Card, Progress, Spent, progress_of
@@ -113,6 +120,17 @@ def test_a_name_is_kept_and_the_class_can_be_left() -> None:
     assert at.session_state["explorer"].learning.class_set is None
 
 
+def test_the_file_for_the_teacher_has_the_name_typed_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser may ask for the file before the page is drawn anew."""
+    files: dict[str, Callable[[], str]] = {}
+    monkeypatch.setattr(
+        DeltaGenerator, "download_button", lambda _, label, data, **__: files.update({label: data})
+    )
+    at = student()
+    at.session_state["explorer"].learning.name("Ada")
+    assert json.loads(files["Save for your teacher"]())["name"] == "Ada"
+
+
 def test_a_teacher_gets_a_link() -> None:
     at = open_view(_learn)
     at.multiselect(key="class_lessons").set_value(LESSONS[:2]).run()
@@ -159,6 +177,19 @@ def test_after_an_item_of_the_class_comes_its_next_one_that_is_not_solved() -> N
     assert SET.next_after(LESSONS[1], Progress(stars={LESSONS[0]: 1})) is None
     assert SET.next_after(KEYS[1], Progress()) == KEYS[0]
     assert SET.next_after(LESSONS[5], Progress()) is None, "not of the class"
+
+
+@pytest.mark.parametrize(("others", "way"), [((), "Next lesson"), (LESSONS[:2], "The map")])
+def test_after_the_last_lesson_of_a_class_the_map_is_offered(
+    others: Sequence[str], way: str
+) -> None:
+    at = student()
+    learning = at.session_state["explorer"].learning
+    learning.keep(replace(learning.progress, stars=dict.fromkeys(others, 3)))
+    at.button(key=f"class_{LESSONS[0]}").click().run()
+    for action in Judge(FIRST).best.actions:
+        command(at, "play", action=action)
+    assert re.findall("Next lesson|The map", html(at)) == [way]
 
 
 def test_a_position_of_the_class_leads_to_its_next_and_back() -> None:

@@ -99,6 +99,10 @@ class Learning:
         """What the browser has to keep; empty where nothing was ever done."""
         return "" if self.progress == Progress() else self.progress.text()
 
+    def file_text(self) -> str:
+        """The progress for a file, as it is when that is asked for."""
+        return self.progress.text()
+
     def take(self, text: str) -> bool:
         """Merge the browser's text in; returns whether that is news. Unreadable text is ignored.
 
