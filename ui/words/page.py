@@ -13,13 +13,16 @@ from ui.session.jobs_view import with_jobs
 from ui.session.link_query import unknown
 
 _COLUMNS = 3
+_MORE = "more"
 _ROOT = Path(__file__).resolve().parents[2]
 
 
 @with_jobs
 def render() -> None:
-    """The page."""
-    if odd := unknown(st.query_params.to_dict(), ()):
+    """The page; `?more=NAME` opens what the documentation says of a word."""
+    query = st.query_params.to_dict()
+    read = next((term for term in terms() if term.name == query.get(_MORE)), None)
+    if odd := unknown(query, () if read is None else (_MORE,)):
         st.warning(plain(odd), icon=":material/link_off:")
     st.header("Words", anchor=False)
     st.markdown(
@@ -36,7 +39,12 @@ def render() -> None:
         row = st.columns(_COLUMNS, gap="small")
         for place, term in zip(row, hits[first : first + _COLUMNS], strict=False):
             with place.container(border=True, height="stretch", gap="small"):
-                _card(term)
+                if _card(term):
+                    read = term
+    if read is not None:
+        # In the address, so that it stays open when the page runs anew.
+        st.query_params[_MORE] = read.name
+        _read(read.see)
 
 
 def _matches(term: Term, wanted: str) -> bool:
@@ -44,23 +52,27 @@ def _matches(term: Term, wanted: str) -> bool:
     return all(word in text for word in wanted.lower().split())
 
 
-def _card(term: Term) -> None:
+def _card(term: Term) -> bool:
+    """Show a word; whether more of it is to be read."""
     st.markdown(f"**{term.name}**")
     if term.also:
         st.caption(f"also: {', '.join(term.also)}")
     st.markdown(term.text)
     title, text = section(term.see)
-    if st.button(
+    return st.button(
         f"More: {title}",
         key=f"more_{term.name}",
         type="tertiary",
         icon=":material/menu_book:",
         disabled=not text,
-    ):
-        _read(term.see)
+    )
 
 
-@st.dialog("From the documentation", width="large")
+def _close() -> None:
+    st.query_params.pop(_MORE, None)
+
+
+@st.dialog("From the documentation", width="large", on_dismiss=_close)
 def _read(see: str) -> None:
     st.caption(f"`{see}`")
     st.markdown(readable(section(see)[1]))

@@ -117,8 +117,18 @@ def test_every_word_leads_to_what_the_documentation_says_of_it() -> None:
         assert title in text and len(text) > len(title) + 20, term.name
     at = open_view(_words)
     at.button(key="more_slot").click().run()
-    assert not at.exception
-    assert any("From the documentation" in str(d.proto) for d in at.get("dialog"))
+    for _ in range(2):
+        assert not at.exception
+        assert any("From the documentation" in str(d.proto) for d in at.get("dialog"))
+        # As when a job ends while somebody reads.
+        at.run()
+    assert at.query_params["more"] in ("slot", ["slot"])
+
+
+def test_a_link_to_no_word_says_so() -> None:
+    at = open_view(_words, more="nonsense")
+    assert "more=nonsense" in at.warning[0].value
+    assert not at.get("dialog") and not open_view(_words, more="slot").warning
 
 
 def test_without_the_documentation_a_word_leads_nowhere() -> None:
