@@ -8,7 +8,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from engine.debugging.counterfactual import AS_PLAYED, GREEDY, Counterfactual, Forcing
+from engine.debugging.counterfactual import (
+    AS_PLAYED,
+    GREEDY,
+    POLICY,
+    SEARCH,
+    Counterfactual,
+    Forcing,
+)
 from engine.errors import EngineError
 from engine.game.moves import ACTION_NAMES
 from engine.game.notes import noted_rules
@@ -28,6 +35,7 @@ _SECONDS = 30.0
 _COLUMNS = {
     "action": st.column_config.TextColumn("Forced", width=130),
     "then": st.column_config.TextColumn("Then", width=90),
+    "by": st.column_config.TextColumn("By", width=170),
     "runtime": st.column_config.TextColumn("Runtime", width=100),
     "change": st.column_config.NumberColumn("Against the game, µs", width=150),
     "kept": st.column_config.TextColumn(
@@ -114,8 +122,9 @@ def _details(job: Job) -> Mapping[str, Any]:
 def _of_job(job: Job) -> list[dict[str, Any]]:
     details = _details(job)
     head = {"move": int(details["move"]), "action": ACTION_NAMES[int(details["action"])]}
-    by = str(details["weights"])
-    return [{**head, **row, "by": by} for row in job.result["rows"]]
+    by = {name: str(details["weights"]) for name in (POLICY, SEARCH)}
+    rows = job.result["rows"]
+    return [{**head, **row, "by": by.get(row["continuation"], "")} for row in rows]
 
 
 def _row(answer: Counterfactual) -> dict[str, Any]:
@@ -137,6 +146,7 @@ def _table(session: Session, thought: Thought, rows: list[dict[str, Any]], playe
     first = {
         "action": f"{ACTION_NAMES[played]} (played)",
         "then": "the game",
+        "by": "",
         "runtime": time_text(original_s),
         "change": 0.0,
         "kept": "yes",
@@ -145,6 +155,7 @@ def _table(session: Session, thought: Thought, rows: list[dict[str, Any]], playe
         {
             "action": row["action"],
             "then": row["continuation"],
+            "by": _by(row),
             "runtime": time_text(row["latency_s"]),
             "change": (row["latency_s"] - row["original_s"]) * 1e6,
             "kept": "yes" if row["keeps_action"] else "undone",
@@ -160,10 +171,20 @@ def _table(session: Session, thought: Thought, rows: list[dict[str, Any]], playe
         chosen = st.selectbox(
             "See in Play",
             range(len(games)),
-            format_func=lambda i: f"{games[i]['action']}, then {games[i]['continuation']}",
+            format_func=lambda i: _title(games[i]),
             key="forced_open",
         )
         if st.button("Open as variation", key="forced_play", disabled=not games, width="stretch"):
             row = games[chosen]
             actions = tuple(map(int, row["actions"]))
             board_view.open_game(session, thought, actions, row["continuation"], row["move"])
+
+
+def _title(row: Mapping[str, Any]) -> str:
+    by = f", by {_by(row)}" if row["by"] else ""
+    return f"{row['action']}, then {row['continuation']}{by}"
+
+
+def _by(row: Mapping[str, Any]) -> str:
+    """Whose weights went on, in words; empty where none did."""
+    return words(row["by"]) if row["by"] else ""

@@ -29,6 +29,7 @@ from ui.debug.force_view import answers
 from ui.jobs.protocol import DUEL, FINDINGS, FORCE, GAP, RETRACE, Order
 from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
+from ui.jobs.weights import FRESH, PRACTISED
 from ui.model.debug.table import Filter
 from ui.model.search.state import GapStudy, Second, Thought, brought
 from ui.session import caching, recordings
@@ -291,6 +292,27 @@ def test_forcing_an_action_answers_at_once_and_exactly(shown: AppTest, thought: 
     shown.run()
     assert [row["continuation"] for row in answers(session, thought)][-1] == "search"
     assert "search" in shown.dataframe[1].value["then"].tolist()
+
+
+def test_the_same_continuation_by_other_weights_is_told_apart(
+    shown: AppTest, thought: Thought
+) -> None:
+    session = session_of(shown)
+    next(b for b in shown.button if b.label.startswith("Force ")).click().run()
+    (first,) = [j for j in session.open.searches.jobs if j.order.kind == FORCE]
+    row = {**answers(session, thought, session.open.searches.move)[0], "continuation": "search"}
+    for weights in (FRESH, PRACTISED):
+        details = tuple((dict(first.order.details) | {"weights": weights}).items())
+        job = Job(Run(replace(first.order, details=details), "me", state="done"))
+        job.run.result = {"rows": [row]}
+        session.open.searches.jobs.append(job)
+    shown.run()
+    assert not shown.exception
+    table = shown.dataframe[1].value
+    searched = table[table["then"] == "search"]
+    assert len(searched) == 2 and not searched.duplicated().any()
+    offered = next(box for box in shown.selectbox if box.label == "See in Play").options
+    assert len(set(offered)) == len(offered)
 
 
 def test_notes_travel_in_the_link_and_the_bundle(shown: AppTest, thought: Thought) -> None:
