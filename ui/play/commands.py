@@ -66,8 +66,7 @@ def _is_asked(session: Session, move: int) -> bool:
 def _is_answered(session: Session, move: int) -> bool:
     """Whether the verdict of the question at this move is on the panel; another key keeps it."""
     quiz, plan = session.quiz, session.plan
-    is_of_plan = quiz is not None and plan is not None and quiz.plan == plan.identity
-    return is_of_plan and quiz is not None and quiz.move == move and quiz.answer is not None
+    return bool(quiz and plan and quiz.answered_at(plan.identity, move))
 
 
 def _answer(session: Session, line: Line, move: int, action: int) -> None:

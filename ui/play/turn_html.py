@@ -110,7 +110,10 @@ def _move_parts(
     move_story = story(program, game.move)
     is_asked = session.quiz is not None and session.quiz.is_open_at(_identity(session), move)
     chosen = None if is_asked else _chosen(session, plan, line, move)
+    answer = session.quiz.answered_at(_identity(session), move) if session.quiz else None
     offered = choices(game, opinion)
+    if answer is not None:
+        offered = [c.answered(answer.right) for c in offered]
     if not is_game:
         offered = [_as_placed(c, program, plan, game.move, chosen) for c in offered]
     cards = [

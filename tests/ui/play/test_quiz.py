@@ -147,6 +147,7 @@ def test_another_key_keeps_the_verdict() -> None:
     tell(at, quiz.move, do="play", action=line.film.actions[quiz.move])
     assert quiz.answer is answer and line.tree == tree
     assert panel_text(at) == told
+    assert told.count('data-do="play"') == told.count("aria-disabled") > 0
     cursor = session_of(at).cursor
     assert "answered" in cursor.note and not cursor.refusal
     assert f"Question 1 of {len(quiz.questions)}" in told or "as good as the plan" in told
@@ -181,6 +182,7 @@ def test_looking_elsewhere_leads_back() -> None:
 def test_what_is_better_than_the_plan_counts(action: int, final: float, is_right: bool) -> None:
     quiz = Quiz("x", (3,), answers={3: Answer(action, 1, Rating(final, final))})
     assert quiz.num_right == is_right
+    assert quiz.answers[3].right == ({1, action} if is_right else {1})
     told = str(quiz_html(quiz, 3))
     assert f"{int(is_right)} of 1 as good" in told
     assert ("As good in the end" in told) == (abs(final) < noise_s(0.0) and action != 1)

@@ -33,6 +33,12 @@ class Answer:
         """Whether the visitor played the plan's own action."""
         return self.action == self.own
 
+    @property
+    def right(self) -> frozenset[int]:
+        """The plan's own action, and the visitor's where that is as good or better."""
+        is_good = self.is_same or self.rating.final > -noise_s(0.0)
+        return frozenset({self.own, self.action} if is_good else {self.own})
+
 
 @dataclass
 class Quiz:
@@ -61,11 +67,15 @@ class Quiz:
     @property
     def num_right(self) -> int:
         """Answers that do as the plan does, or better."""
-        return sum(a.is_same or a.rating.final > -noise_s(0.0) for a in self.answers.values())
+        return sum(a.action in a.right for a in self.answers.values())
 
     def is_open_at(self, plan: str, move: int) -> bool:
         """Whether `move` of that plan is being asked about and not answered."""
         return plan == self.plan and move == self.move and self.answer is None
+
+    def answered_at(self, plan: str, move: int) -> Answer | None:
+        """The answer to the current question, if it is about `move` of that plan."""
+        return self.answer if (plan, move) == (self.plan, self.move) else None
 
 
 def quiz_of(film: Film, plan: str) -> Quiz | None:
