@@ -32,9 +32,6 @@ def show(session: Session) -> None:
     fullest = fullest_slot(session.open.program, plan.plan)
     slot = min(state.peak_slot, session.open.program.num_slots - 1)
     slot = fullest if slot < 0 else slot
-    if button.button("Fullest", key="fullest", width="stretch", disabled=slot == fullest):
-        state.peak_slot, state.edition = -1, state.edition + 1
-        st.rerun()
     chosen = slider.slider(
         "Slot",
         0,
@@ -44,6 +41,9 @@ def show(session: Session) -> None:
     )
     if chosen != slot:
         state.peak_slot = slot = min(chosen, session.open.program.num_slots - 1)
+    if button.button("Fullest", key="fullest", width="stretch", disabled=slot == fullest):
+        state.peak_slot, state.edition = -1, state.edition + 1
+        st.rerun()
     _moment(session, plan, slot)
 
 

@@ -282,6 +282,18 @@ def test_the_peak_advisor_makes_room_and_its_plan_can_be_kept() -> None:
     assert session.open.comparison.plans[1] == name
 
 
+def test_the_fullest_slot_can_be_had_back_as_soon_as_it_was_left() -> None:
+    at = opened(REAL, mode="peak")
+    slot = lambda: next(s for s in at.slider if s.label == "Slot")  # noqa: E731
+    fullest = slot().value
+    assert at.button(key="fullest").disabled
+    slot().set_value(2).run()
+    assert not at.button(key="fullest").disabled
+    at.button(key="fullest").click().run()
+    assert not at.exception
+    assert slot().value == fullest and at.button(key="fullest").disabled
+
+
 def test_where_the_time_goes_begins_with_the_plan_that_was_chosen() -> None:
     at = opened(BEATEN.name, mode="time", plans="best known,xla_compiled")
     opened_now = at.session_state["explorer"].open
