@@ -15,10 +15,11 @@ const names = [
   "escapeText",
   "cardOf",
   "moveSentence",
+  "slotsText",
   "stayCard",
   "moveOfText",
 ];
-const words = declared(names, ["components/words.js"], "const NONE = -1;");
+const words = declared(names, ["components/words.js"]);
 
 test("sizes have a binary prefix and three digits", () => {
   const sizes = [0, 512, 1024, 1536, 12.3 * 2 ** 20, 128 * 2 ** 20, 2 ** 41];
@@ -82,6 +83,19 @@ test("a move is a sentence", () => {
   );
 });
 
+test("slots are told to the last one, and what comes before the program in words", () => {
+  const spans = [[3, 4], [1200, 1300], [-1, 24], [-1, 1]]; // prettier-ignore
+  assert.deepEqual(
+    spans.map((span) => words.slotsText(...span)),
+    [
+      "slot 3",
+      "slots 1,200 to 1,299",
+      "slots 0 to 23, from the previous run on",
+      "slot 0, from the previous run on",
+    ],
+  );
+});
+
 test("a tensor's card marks what no compile has shown", () => {
   const plan = {
     stay_group: [0, 1],
@@ -104,6 +118,7 @@ test("a tensor's card marks what no compile has shown", () => {
   };
   const [shown, marked] = [0, 1].map((stay) => words.stayCard(plan, stay));
   assert.match(shown, /layer<\/td><td>layer \/ part<\/td>/);
+  assert.match(shown, /stays<\/td><td>slot 0<\/td>/);
   assert.match(shown, /could save<\/td><td>1.00 µs<\/td>/);
   assert.match(marked, /could save<\/td><td>1.00 µs, not observed: up to 3.00 µs<\/td>/);
 });

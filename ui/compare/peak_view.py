@@ -73,7 +73,7 @@ _RESIDENTS = {
     "address": st.column_config.TextColumn("Address", width="small"),
     "tensor": st.column_config.TextColumn("Tensor", width=150),
     "size": st.column_config.NumberColumn("MiB", width="small"),
-    "slots": st.column_config.TextColumn("Slots", width="small"),
+    "slots": st.column_config.TextColumn("Stands in", width=130),
     "next": st.column_config.TextColumn("Next use", width=150),
     "saving": st.column_config.NumberColumn(
         "At stake, µs",

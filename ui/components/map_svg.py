@@ -11,7 +11,7 @@ from html import escape
 
 from engine.plan.model import Plan
 from engine.program.model import Program
-from ui.components.names import KIND_NAMES, kind_of_stay, tensor_name
+from ui.components.names import KIND_NAMES, kind_of_stay, slots_text, tensor_name
 from ui.components.units import size_text, time_text
 
 COLOURS = ("#3f7fd9", "#2a9d80", "#cf5c9a", "#8b5cc7")
@@ -122,7 +122,8 @@ def _stays(program: Program, plan: Plan, frame: _Frame) -> list[str]:
         x, y, wide, high = frame.box(stay.start, stay.end, stay.offset, group.size_bytes)
         colour = COLOURS[kind_of_stay(group, stay.start)]
         name = tensor_name(program, stay.group)
-        about = escape(f"{name}, {size_text(group.size_bytes)}, slots {stay.start} to {stay.end}")
+        slots = slots_text(stay.start, stay.end)
+        about = escape(f"{name}, {size_text(group.size_bytes)}, {slots}")
         shapes.append(
             f'<rect x="{x:.2f}" y="{y:.2f}" width="{max(0.5, wide - 0.6):.2f}"'
             f' height="{max(0.4, high - 0.4):.2f}" fill="{colour}"><title>{about}</title></rect>'

@@ -1,4 +1,4 @@
-"""The names and kinds of tensors and instructions, as every page says them."""
+"""The names and kinds of tensors and instructions, and slots, as every page says them."""
 
 from __future__ import annotations
 
@@ -40,3 +40,10 @@ def group_names(program: Program) -> list[str]:
 def instruction_name(program: Program, time: int) -> str:
     """The instruction of a slot; the end of the program has no instruction."""
     return program.instructions[time].name if time < program.num_slots else "end of the program"
+
+
+def slots_text(start: int, end: int) -> str:
+    """The slots `[start, end)` of a stay, the last one included; `start` as in `Stay`."""
+    first, last = max(0, start), end - 1
+    slots = f"slot {last:,}" if first == last else f"slots {first:,} to {last:,}"
+    return f"{slots}, from the previous run on" if start == BEFORE_START else slots

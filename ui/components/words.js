@@ -109,6 +109,14 @@ function cardOf(title, rows) {
   return `<b>${escapeText(title)}</b><table>${body}</table>`;
 }
 
+// The slots [start, end) of a stay, the last one included; before slot 0 is the run before.
+function slotsText(start, end) {
+  const first = Math.max(0, start),
+    last = end - 1;
+  const slots = first === last ? `slot ${whole(last)}` : `slots ${whole(first)} to ${whole(last)}`;
+  return start < 0 ? `${slots}, from the previous run on` : slots;
+}
+
 function stayCard(plan, i) {
   const group = plan.stay_group[i],
     value = plan.group_value[group];
@@ -120,12 +128,12 @@ function stayCard(plan, i) {
     ["shape", plan.value_shapes[value] || "unknown"],
     ["size", sizeText(plan.group_bytes[group])],
     ["kind", KINDS[kindOf(plan, group, start)]],
-    ["stays", start < 0 ? `from the previous run to slot ${whole(end)}` : `slots ${whole(start)} to ${whole(end)}`],
+    ["stays", slotsText(start, end)],
     ["address", `0x${(plan.stay_offset[i] * plan.granule).toString(16)}`],
     ["could save", timeText(saving) + unobservedText(saving, plan.group_more[group])],
     ["layer", layerText(plan, group)],
   ];
-  if (arrival > NONE) rows.push(["prefetched", `slots ${whole(start)} to ${whole(arrival)}`]);
+  if (arrival > start) rows.push(["prefetched", slotsText(start, arrival)]);
   return cardOf(plan.value_names[value], rows);
 }
 

@@ -17,6 +17,7 @@ from engine.plan.model import Plan
 from engine.program.model import Program
 from ui.components.html import command_html, facts_html
 from ui.components.memory_map.plan_actions import NO_ACTION
+from ui.components.names import slots_text
 from ui.components.units import (
     address_text,
     count_text,
@@ -153,8 +154,8 @@ def _blockers_html(game: ReferenceGame, question: int | None) -> Node:
     rows = [
         (
             blocker.name,
-            f"{address_text(blocker.low)} – {address_text(blocker.high)}, slots"
-            f" {max(0, blocker.start):,} – {blocker.end:,}",
+            f"{address_text(blocker.low)} – {address_text(blocker.high)},"
+            f" {slots_text(blocker.start, blocker.end)}",
         )
         for blocker in blockers[:_MOST_BLOCKERS]
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import numpy as np
 import pytest
 
@@ -9,20 +11,24 @@ from engine.analysis.attribution import attribute, breakdown
 from engine.analysis.peak import residents, used_bytes
 from engine.analysis.plan_diff import first_divergence, touch_differences
 from engine.game.move_list import moves
+from engine.plan.io import plan_from_json
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation, simulate
+from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import solve
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
-from ui.components.names import tensor_name
+from ui.components.map_svg import picture
+from ui.components.names import slots_text, tensor_name
 from ui.components.packing import unpack
 from ui.model.compare.comparison import MOST_PLANS, Comparison
 from ui.model.compare.differences import cost_table, counts_text, divergence_text, move_at, summary
 from ui.model.compare.pressure import moment_text, occupancy, relief_text, resident_table
 from ui.model.compare.sheet import Panel, identity_of, sheet
 from ui.model.compare.timing import kinds_table, time_chart, time_table
+from ui.model.play.placed import served_text, stay_of
 
 Pair = tuple[Plan, Simulation]
 
@@ -161,6 +167,21 @@ def test_panels_are_packed_with_their_marks(program: Program, pair: tuple[Pair, 
     assert set(columns["p2_stay_mark"]) == {0}
     assert set(columns["p0_stay_mark"]) != {0}
     assert header["peak"] > 0
+
+
+def test_a_stay_ends_in_the_same_slot_wherever_it_is_told() -> None:
+    program = library.load_sample("alexnet-v4-b24")
+    plan = plan_from_json(program.provenance["xla_plan"], "provenance.xla_plan")
+    move = next(m for m in moves(program) if not m.is_sink and stay_of(plan, m.group, m.time))
+    stay = stay_of(plan, move.group, move.time)
+    assert stay is not None and stay.end - stay.start > 1
+    last = f"{stay.end - 1:,}"
+    assert f"until slot {last}." in served_text(program, plan, move)
+    rows = resident_table(program, residents(program, plan, move.time))
+    (shown,) = rows["slots"][rows["group"] == move.group]
+    assert shown == slots_text(stay.start, stay.end)
+    whole = picture(program, plan, "XLA's", 1e-3)
+    assert all(escape(slots_text(s.start, s.end)) in whole for s in plan.stays)
 
 
 def test_the_peak_in_words(program: Program, pair: tuple[Pair, Pair]) -> None:

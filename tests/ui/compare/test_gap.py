@@ -124,4 +124,4 @@ def test_a_stay_from_before_the_start_is_told_as_one() -> None:
     worst = openings(program, best, compiled)[0]
     chain = chain_of_causes(program, best, compiled, worst.group)
     html = chain_html(program, chain, ("the best", "XLA's"))
-    assert "up to" in html and "from before the start" in html
+    assert "from the previous run on" in html

@@ -249,7 +249,7 @@ class AreaPane {
     const isStay = this.by === "stay",
       isTensor = isStay || this.by === "tensor";
     const columns = [BY[this.by][0], ...(isTensor ? ["Part of the model"] : ["Tensors"]), "Bytes", "Uses", "Saved"];
-    if (isStay) columns.push("Slots", "Address");
+    if (isStay) columns.push("Stands in", "Address");
     const isText = (n) => n === 0 || (n === 1 && isTensor);
     this.head.innerHTML = columns
       .map((name, n) => `<th scope="col" class="${isText(n) ? "text" : ""}">${name}</th>`)
@@ -272,7 +272,7 @@ class AreaPane {
       whole(part.uses),
       timeText(part.saved),
     ];
-    if (isStay) cells.push(`${whole(Math.max(0, row.start))}–${whole(row.end)}`, `0x${row.address.toString(16)}`);
+    if (isStay) cells.push(slotsText(row.start, row.end), `0x${row.address.toString(16)}`);
     return `<tr><th scope="row" class="text">${label}</th>${cells.map((text, c) => `<td class="${isTensor && c === 0 ? "text" : ""}">${text}</td>`).join("")}</tr>`;
   }
 

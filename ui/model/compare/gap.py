@@ -15,10 +15,10 @@ from engine.analysis.causes import NOBODY, Cause, Chain, Why
 from engine.analysis.gap import Opening
 from engine.debugging.gap_account import Account
 from engine.game.moves import ACTION_NAMES
-from engine.plan.model import BEFORE_START, Stay
+from engine.plan.model import Stay
 from engine.program.model import Program
 from ui.components.charts import LINE, STALL, escaped
-from ui.components.names import instruction_name, tensor_name
+from ui.components.names import instruction_name, slots_text, tensor_name
 from ui.components.units import (
     count_text,
     gain_text,
@@ -283,20 +283,17 @@ def _why(program: Program, chain: Chain, cause: Cause, names: tuple[str, str]) -
     assert cause.theirs is not None
     if cause.why is Why.KEPT_OUT:
         return (
-            f"is kept out: {before} stands there in {_slots(cause.theirs)}, where"
-            f" {names[0]} has it in {_slots(cause.mine)}"
+            f"is kept out: {before} stands there in {_stands(cause.theirs)}, where"
+            f" {names[0]} has it in {_stands(cause.mine)}"
         )
     return (
-        f"stands in {_slots(cause.mine)} there, where {names[0]} has {before}"
-        f" in {_slots(cause.theirs)}"
+        f"stands in {_stands(cause.mine)} there, where {names[0]} has {before}"
+        f" in {_stands(cause.theirs)}"
     )
 
 
-def _slots(stay: Stay) -> str:
-    last = stay.end - 1
-    if stay.start == BEFORE_START:
-        return f"slots up to {last:,}, from before the start"
-    return f"slot {last:,}" if last == stay.start else f"slots {stay.start:,}–{last:,}"
+def _stands(stay: Stay) -> str:
+    return slots_text(stay.start, stay.end)
 
 
 def _cost_html(seconds: float) -> Renderable:

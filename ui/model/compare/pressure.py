@@ -13,7 +13,7 @@ from engine.plan.model import Plan
 from engine.program.model import Program
 from ui.components.charts import LINE, memory_chart
 from ui.components.markdown import code
-from ui.components.names import instruction_name, tensor_name
+from ui.components.names import instruction_name, slots_text, tensor_name
 from ui.components.units import address_text, count_text, share_text, size_text, times_text
 
 _MIB = 2**20
@@ -36,7 +36,7 @@ def resident_table(program: Program, residents: Sequence[Resident]) -> pd.DataFr
             "address": [address_text(r.offset) for r in rows],
             "tensor": [tensor_name(program, r.group) for r in rows],
             "size": [r.size_bytes / _MIB for r in rows],
-            "slots": [f"{max(0, r.start):,} – {r.end:,}" for r in rows],
+            "slots": [slots_text(r.start, r.end) for r in rows],
             "next": [_next_text(program, r) for r in rows],
             "saving": [1e6 * r.saving_s for r in rows],
             "uncounted": [1e6 * r.uncounted_s for r in rows],

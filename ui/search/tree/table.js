@@ -77,7 +77,7 @@ function nodeCard(grown, node, game) {
   if (offset >= 0)
     rows.push([
       "takes",
-      `${sizeText(size * game.granule)} at 0x${(offset * game.granule).toString(16)}, slots ${whole(Math.max(0, start))} to ${whole(end)}`,
+      `${sizeText(size * game.granule)} at 0x${(offset * game.granule).toString(16)}, ${slotsText(start, end)}`,
     ]);
   return cardOf(ACTIONS[tree.action[node]], rows);
 }
