@@ -14,7 +14,7 @@ from ui.components.table_view import chosen_row
 from ui.components.units import noise_s, share_text, time_text, times_text
 from ui.jobs.protocol import SOLVE
 from ui.model.compare.differences import summary
-from ui.model.compare.gap import Curve, Row, chain_html, gap_chart, opening_rows, table_of
+from ui.model.compare.gap import Curve, Row, chain_html, gap_chart, lost_s, opening_rows, table_of
 from ui.model.compare.ranking import ranked
 from ui.session import caching, opening
 from ui.session.late_charts_view import late_chart
@@ -29,7 +29,12 @@ _SECONDS = 10
 """Solvers that are offered to make a second plan, and how long each may take."""
 COLUMNS = {
     "cost": st.column_config.NumberColumn("Costs, µs", width=72),
-    "share": st.column_config.NumberColumn("Of the gap", width=78, format="percent"),
+    "share": st.column_config.NumberColumn(
+        "Of the loss",
+        width=80,
+        format="percent",
+        help="Of what all of these lose together; what other slots regain is not taken off",
+    ),
     "tensor": st.column_config.TextColumn("Tensor", width=135),
     "slot": st.column_config.NumberColumn("Slot", width=46),
     "what": st.column_config.TextColumn("What happens there", width=200),
@@ -116,7 +121,6 @@ def _gap(baseline: str, name: str) -> None:
         summary((baseline, name), latencies, unmeasured(program))
         + _bound_text(opened.bound_s, latencies[0], baseline)
     )
-    lost_s = sum(o.cost_s for o in found if o.cost_s > 0)
     rows = opening_rows(program, found, noise_s(abs(gap_s)))
     parts = [caching.breakdown_of(p.identity, program, p.plan) for p in (base, plan)]
     curves = [Curve(name, parts[1].total_s, SLOW)]
@@ -129,10 +133,11 @@ def _gap(baseline: str, name: str) -> None:
             st.caption(f"{name} loses nothing against {baseline} in any slot.")
             return
         key = f"openings_{base.identity}_{plan.identity}"
-        picked = chosen_row(table_of(program, rows, lost_s), COLUMNS, key, _TABLE_PX)
-        regained_s = lost_s - gap_s
+        whole_s = lost_s(found)
+        picked = chosen_row(table_of(program, rows, whole_s), COLUMNS, key, _TABLE_PX)
+        regained_s = whole_s - gap_s
         is_regained = regained_s >= noise_s(abs(gap_s))
-        lost, again = times_text(lost_s, regained_s)
+        lost, again = times_text(whole_s, regained_s)
         regained = f"; elsewhere it regains {again}" if is_regained else ""
         st.caption(
             f"These slots lose {lost}{regained}. Choose a row for its causes, and to"

@@ -22,6 +22,7 @@ from ui.model.compare.gap import (
     Row,
     account_html,
     gap_chart,
+    lost_s,
     rows_of,
     table_of,
 )
@@ -69,7 +70,8 @@ def show(session: Session, thought: Thought) -> None:
             )
         with listing:
             key = f"debug_gap_rows_{thought.identity}_{hash(tuple(rows))}"
-            picked = chosen_row(table_of(program, rows, found.gap_s), _COLUMNS, key, _TABLE_PX)
+            table = table_of(program, rows, found.explained_s + lost_s(found.open))
+            picked = chosen_row(table, _COLUMNS, key, _TABLE_PX)
     if picked is not None:
         _follow(session, rows[picked], key)
     with st.expander("Why: the chain of causes", icon=":material/account_tree:"):

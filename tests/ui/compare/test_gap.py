@@ -26,6 +26,7 @@ from ui.model.compare.gap import (
     account_html,
     chain_html,
     gap_chart,
+    lost_s,
     rows_of,
     table_of,
 )
@@ -78,8 +79,10 @@ def test_the_parts_are_ranked_and_say_what_they_are(program: Program, found: Acc
             correction.time,
             correction.gain_s,
         )
-    table = table_of(program, rows, found.gap_s)
-    assert table["share"].iloc[0] == pytest.approx(rows[0].cost_s / found.gap_s)
+    whole_s = found.explained_s + lost_s(found.open)
+    shares = table_of(program, rows, whole_s)["share"]
+    assert shares[0] == pytest.approx(rows[0].cost_s / whole_s)
+    assert 0.9 < shares.sum() <= 1 + 1e-9
 
 
 def test_the_curve_ends_at_the_difference_of_the_plans(program: Program, found: Account) -> None:

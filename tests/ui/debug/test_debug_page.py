@@ -38,6 +38,7 @@ from ui.session.state import OpenPlan
 
 PROGRAM = "alexnet-v4-b24"
 VERSIONED = (("version", VERSION),)
+RECORDED = recordings.found
 
 
 def _debug() -> None:
@@ -480,6 +481,24 @@ def test_the_gap_comes_first_and_its_parts_lead_to_their_positions(tmp_path: Pat
     rest = next(t for t in at.dataframe if "part" in t.value).value
     assert rest["slot"].tolist() != parts["slot"].tolist()
     assert session.open.searches.move == move, "parts against another plan are another table"
+
+
+def test_parts_are_shares_of_what_is_lost_with_a_game_and_without_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at = open_view(_debug, program="gptdecode-v5e-b8")
+    tables = [next(t for t in at.dataframe if "cost" in t.value)]
+    monkeypatch.setattr(recordings, "found", RECORDED)
+    at = open_view(_debug, program="llamadecode-v5e-b8")
+    tables += [next(t for t in at.dataframe if "part" in t.value)]
+    labels = set()
+    for table in tables:
+        rows = table.value
+        whole = rows["cost"] / rows["share"]
+        assert whole.to_list() == pytest.approx([whole[0]] * len(rows))
+        assert 0.9 * whole[0] < rows["cost"].sum() <= whole[0] * (1 + 1e-9)
+        labels.add(json.loads(table.proto.columns)["share"]["label"])
+    assert len(labels) == 1
 
 
 def test_without_a_game_the_gap_of_the_compilers_plan_is_shown_already() -> None:

@@ -76,10 +76,10 @@ def account_html(found: Account, is_looking: bool) -> str:
 
 def _regained(found: Account) -> Node:
     """What the open slots lose and others regain, where the two are not the same."""
-    lost_s = sum(o.cost_s for o in found.open if o.cost_s > 0)
-    if lost_s - found.open_s < noise_s(found.gap_s):
+    in_all_s = lost_s(found.open)
+    if in_all_s - found.open_s < noise_s(found.gap_s):
         return None
-    lost, regained = times_text(lost_s, lost_s - found.open_s)
+    lost, regained = times_text(in_all_s, in_all_s - found.open_s)
     return p(".note")[
         f"The open slots lose {lost} together; in others the game regains {regained}."
     ]
@@ -132,6 +132,11 @@ def rows_of(program: Program, found: Account) -> list[Row]:
     return sorted(rows, key=lambda row: -row.cost_s)[:_MOST_ROWS]
 
 
+def lost_s(found: Sequence[Opening]) -> float:
+    """Seconds that slots lose together; what others regain is not taken off."""
+    return sum(o.cost_s for o in found if o.cost_s > 0)
+
+
 def opening_rows(program: Program, found: Sequence[Opening], least_s: float) -> list[Row]:
     """A row per slot in which at least so much is lost, the largest first."""
     return [
@@ -148,13 +153,13 @@ def _opening_text(program: Program, opening: Opening) -> str:
     return what + (f", and {count_text(more, 'more tensor')}" if more else "")
 
 
-def table_of(program: Program, rows: Sequence[Row], gap_s: float) -> pd.DataFrame:
-    """The rows as a table, microseconds, with each one's share of the gap."""
+def table_of(program: Program, rows: Sequence[Row], whole_s: float) -> pd.DataFrame:
+    """The rows as a table, microseconds, with each one's share of what all of them lose."""
     return pd.DataFrame(
         {
             "part": [row.kind for row in rows],
             "cost": [1e6 * row.cost_s for row in rows],
-            "share": [row.cost_s / gap_s if gap_s else 0.0 for row in rows],
+            "share": [row.cost_s / whole_s if whole_s else 0.0 for row in rows],
             "tensor": [tensor_name(program, row.group) for row in rows],
             "slot": [row.time for row in rows],
             "where": [instruction_name(program, row.time) for row in rows],
