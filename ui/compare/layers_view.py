@@ -69,9 +69,11 @@ _COLUMNS = {
     "instructions": st.column_config.NumberColumn("Instructions", width="small"),
     "total": st.column_config.NumberColumn("Total, µs", width="small"),
     "times": st.column_config.NumberColumn(
-        "Runs", width="small", help="How often it runs: iterations of the loops that it is in"
+        "Runs",
+        width="small",
+        help="How often it runs: iterations of the loops that it is in, of a branch some of them",
     ),
-    "each": st.column_config.NumberColumn("Each, µs", width="small", help="Of one iteration"),
+    "each": st.column_config.NumberColumn("Each, µs", width="small", help="Each time it runs"),
     "lost": st.column_config.NumberColumn(
         "Lost, µs", width="small", help="Slow accesses and stalls: what fast memory could save"
     ),

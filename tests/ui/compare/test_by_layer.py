@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,15 @@ from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.io import content_hash
-from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Program, Value
+from engine.program.model import (
+    INPUT_TIME,
+    Access,
+    Hardware,
+    Instruction,
+    Program,
+    Region,
+    Value,
+)
 from ui.model.compare.by_layer import MEASURES, LayerTree, folded, icicle, layer_tree, origin_text
 
 MIB = 2**20
@@ -146,3 +156,40 @@ def test_three_instructions_worked_by_hand() -> None:
     assert rows["total"].tolist() == [of(30), of(48)]
     assert rows["lost"].tolist() == [of(0), of(18)]
     assert rows["held"].tolist() == [of(98 / 78), of(136 / 78)], "MiB in the mean of the run"
+
+
+def test_what_runs_by_chance_is_told_so_and_does_not_make_the_rest_rarer() -> None:
+    """Slots 0 to 2 are a loop of twelve rounds; slot 1 is a branch that every other one takes."""
+    regions = (Region("loop", 0, 3, 12.0), Region("if[0]", 1, 2, 6.0, parent=0, kind="branch"))
+    program = Program(
+        name="by chance",
+        hardware=Hardware("by hand", 16 * MIB, 1, 1e9, 1e9),
+        instructions=tuple(
+            Instruction("it", "dot", fast_s=us * 1e-6, level=level, op_name="jit(f)/layer/dot")
+            for us, level in ((12, 0), (18, 1), (12, 0), (5, -1))
+        ),
+        values=(),
+        accesses=(),
+        regions=regions,
+    )
+    plan = Plan(content_hash(program), "by hand", (), (), ())
+    tree = layer_tree(program, plan, breakdown(program, simulate(program, plan)))
+    assert tree.sums[()].times == 1.0
+    rows = folded(tree, 1).set_index("layer")
+    assert rows["times"]["loop ×12"] == 12
+    assert rows["each"]["loop ×12"] == pytest.approx(42 / 12)
+    deep = folded(tree, 2).set_index("layer")
+    assert deep["times"]["loop ×12 / if[0] ×0.5"] == 6
+    alone = replace(
+        program,
+        regions=(Region("if[0]", 1, 2, 0.5, kind="branch"),),
+        instructions=tuple(
+            replace(i, level=0 if number == 1 else -1)
+            for number, i in enumerate(program.instructions)
+        ),
+    )
+    plan = replace(plan, program_hash=content_hash(alone))
+    tree = layer_tree(alone, plan, breakdown(alone, simulate(alone, plan)))
+    rows = folded(tree, 1).set_index("layer")
+    assert rows["times"].to_dict() == {"if[0] ×0.5": 0.5, "layer": 1.0}
+    assert rows["each"]["if[0] ×0.5"] == pytest.approx(36)

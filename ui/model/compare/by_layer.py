@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from types import MappingProxyType
 
 import numpy as np
@@ -13,6 +14,7 @@ import plotly.graph_objects as go
 from engine.analysis.attribution import Breakdown
 from engine.analysis.layers import Layers, Origin, Path, layers_of, tree_path
 from engine.plan.model import Plan
+from engine.program import counts
 from engine.program.model import Program
 from ui.components.charts import escaped
 from ui.components.units import count_text, share_text, size_text, time_text
@@ -32,7 +34,8 @@ class Sums:
     """What a layer and all that is in it take: seconds, bytes from slow memory, bytes × seconds.
 
     `held`: of stays in fast memory, counted where the tensor is used first in the stay. `slot`: the
-    first instruction, -1 for none. `times`: how often the least repeated one runs.
+    first instruction, -1 for none. `around`: the loops and branches that all of it is in, outermost
+    first, each with how often it runs.
     """
 
     instructions: int = 0
@@ -42,7 +45,12 @@ class Sums:
     slow_bytes: float = 0.0
     held: float = 0.0
     slot: int = -1
-    times: float = 1.0
+    around: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def times(self) -> float:
+        """How often it runs in one run of the program; of a branch that may be less than once."""
+        return self.around[-1][1] if self.around else 1.0
 
     @property
     def total_s(self) -> float:
@@ -59,9 +67,10 @@ class Sums:
         for name in ("instructions", "compute_s", "slow_s", "stall_s", "slow_bytes", "held"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         if self.slot < 0:
-            self.slot, self.times = other.slot, other.times
+            self.slot, self.around = other.slot, other.around
         elif other.slot >= 0:
-            self.times = min(self.times, other.times)
+            pairs = zip(self.around, other.around, strict=False)
+            self.around = tuple(mine for mine, _ in takewhile(lambda p: p[0] == p[1], pairs))
 
 
 @dataclass(frozen=True)
@@ -100,8 +109,10 @@ def _own_sums(program: Program, plan: Plan, parts: Breakdown, layers: Layers) ->
         compute_s, slow_s, stall_s = (
             float(seconds[slot]) for seconds in (parts.compute_s, parts.slow_s, parts.stall_s)
         )
-        runs = program.multiplicity(program.instructions[slot].level)
-        mine = Sums(1, compute_s, slow_s, stall_s, float(slow_bytes[slot]), slot=slot, times=runs)
+        levels = program.outwards(program.instructions[slot].level)[-2::-1]
+        around = tuple((level, program.multiplicity(level)) for level in levels)
+        read = float(slow_bytes[slot])
+        mine = Sums(1, compute_s, slow_s, stall_s, read, slot=slot, around=around)
         own.setdefault(path, Sums()).add(mine)
     if parts.stall_s[-1] > 0:
         own[(END,)] = Sums(stall_s=float(parts.stall_s[-1]), slot=-1)
@@ -195,8 +206,8 @@ def icicle(tree: LayerTree, measure: Measure, name: str, height: int = 430) -> g
 
 
 def each_s(sums: Sums) -> float:
-    """Seconds of one iteration of what is in a loop; of the whole run for the rest."""
-    return sums.total_s / max(1.0, sums.times)
+    """Seconds of one iteration of a loop, or of a branch when it is taken; of the rest, of all."""
+    return sums.total_s / sums.times
 
 
 def _id(path: Path) -> str:
@@ -207,11 +218,12 @@ def _id(path: Path) -> str:
 def _hover(path: Path, sums: Sums, tree: LayerTree, name: str) -> str:
     share = sums.total_s / tree.runtime_s if tree.runtime_s else 0.0
     held = sums.held / tree.runtime_s if tree.runtime_s else 0.0
+    runs = counts.count_text(sums.times)
     lines = [
         f"<b>{escaped(' / '.join(path) or name)}</b>",
         count_text(sums.instructions, "instruction"),
         f"{time_text(sums.total_s)}, {share_text(share)} of the program",
-        *([f"runs {sums.times:,.0f} times, {time_text(each_s(sums))} each"] * (sums.times > 1)),
+        *([f"runs {runs} times, {time_text(each_s(sums))} each"] * (sums.times != 1)),
         f"compute {time_text(sums.compute_s)}, slow accesses {time_text(sums.slow_s)},"
         f" stalls {time_text(sums.stall_s)}",
         f"{size_text(sums.slow_bytes)} from and to slow memory",
@@ -242,7 +254,7 @@ def folded(tree: LayerTree, depth: int) -> pd.DataFrame:
             "layer": [" / ".join(path) for path in order],
             "instructions": [s.instructions for s in shown],
             "total": [1e6 * s.total_s for s in shown],
-            "times": [round(max(1.0, s.times)) for s in shown],
+            "times": _whole_if_all([s.times for s in shown]),
             "each": [1e6 * each_s(s) for s in shown],
             "lost": [1e6 * s.lost_s for s in shown],
             "compute": [1e6 * s.compute_s for s in shown],
@@ -259,7 +271,13 @@ def _without(sums: Sums, inner: list[Sums]) -> Sums:
     """What a layer takes besides the layers that are in it."""
     names = ("instructions", "compute_s", "slow_s", "stall_s", "slow_bytes", "held")
     rest = {n: getattr(sums, n) - sum(getattr(i, n) for i in inner) for n in names}
-    return Sums(**rest, slot=sums.slot, times=sums.times)
+    return Sums(**rest, slot=sums.slot, around=sums.around)
+
+
+def _whole_if_all(times: Sequence[float]) -> list[float]:
+    """Whole numbers as such, to be shown without decimals, unless one of them is none."""
+    rounded = [round(t, 3) for t in times]
+    return [int(t) for t in rounded] if all(t.is_integer() for t in rounded) else rounded
 
 
 def origin_text(tree: LayerTree) -> str:
