@@ -103,9 +103,7 @@ def _ways_on(session: Session, compiled: CompiledPlan) -> None:
         key="compare_compiled",
         width="stretch",
     ):
-        state = session.open.comparison
-        state.plans, state.mode = [other, compiled.name], "layouts"
-        state.edition += 1
+        session.open.comparison.hold(other, compiled.name)
         st.switch_page(session.pages["compare"])
 
 

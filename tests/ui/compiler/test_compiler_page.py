@@ -8,6 +8,7 @@ from dataclasses import asdict
 from importlib.machinery import ModuleSpec
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.compiler.steering.export import exports
@@ -148,6 +149,14 @@ def test_a_verdict_becomes_a_plan_figures_and_placements() -> None:
     assert labels["Best gain"] == labels["Gain, compiled"]
     alone = max(1 - one.cycles / default.cycles for one in kept_compiles(opened.program))
     assert labels["Best gain, cycles alone"].startswith(f"{100 * alone:.1f}")
+    opened.comparison.expected = ["evolution"]
+    session.pages = {"compare": None}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(st, "switch_page", lambda page: None)
+        at.button(key="compare_compiled").click().run()
+    opened.comparison.settle([asked.name, "compiled it"])
+    assert opened.comparison.plans == [asked.name, "compiled it"]
+    assert not opened.comparison.expected, "what an earlier link named is not waited for"
     assert labels["Compiled so, total"] == f"{other.cycles + PRICED:,.0f}"
     assert labels["Placed as planned"].startswith("25.0")
     placements = next(f.value for f in at.dataframe if "reason" in f.value.columns)
