@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -23,6 +24,7 @@ from tests.ui.network import residual_network
 from ui.components.map_svg import picture
 from ui.components.names import slots_text, tensor_name
 from ui.components.packing import unpack
+from ui.components.units import time_text
 from ui.model.compare.comparison import MOST_PLANS, Comparison
 from ui.model.compare.differences import cost_table, counts_text, divergence_text, move_at, summary
 from ui.model.compare.pressure import moment_text, occupancy, relief_text, resident_table
@@ -87,6 +89,14 @@ def test_links_restore_what_was_shown(state: Comparison) -> None:
     assert {**again.to_query(), "plans": ""} == {**state.to_query(), "plans": ""}
 
 
+def test_a_plan_is_found_by_its_link_whatever_its_name_holds() -> None:
+    names = ["a, b", "50 %2C", "c"]
+    again = Comparison()
+    again.take_query(Comparison(plans=names).to_query())
+    again.settle([*names, "a", "b"])
+    assert again.plans == names
+
+
 def test_nonsense_in_a_link_is_left_out() -> None:
     state = Comparison()
     state.take_query({"mode": "peak", "slot": "-3", "free": "much", "group": "9" * 40})
@@ -124,6 +134,24 @@ def test_where_the_plans_part_in_words(program: Program, pair: tuple[Pair, Pair]
     assert (game[move].time, game[move].group) == (parting.time, parting.group)
     assert move_at(game, program.num_slots + 5, 0) == len(game) - 1
     assert move_at((), 3, 0) == 0
+
+
+def test_what_is_longer_if_fast_is_not_at_stake(
+    program: Program, pair: tuple[Pair, Pair]
+) -> None:
+    found = touch_differences(program, pair[0][0], pair[1][0])
+    parting = first_divergence(program, found)
+    assert parting is not None
+    served = set(program.touches[parting.touch].accesses)
+    worse = replace(
+        program,
+        accesses=tuple(
+            replace(access, saving_s=-2e-6 / len(served)) if number in served else access
+            for number, access in enumerate(program.accesses)
+        ),
+    )
+    text = divergence_text(worse, parting, ("A", "B"))
+    assert f"({time_text(2e-6)} longer if fast)" in text
 
 
 def test_the_summary_says_who_is_faster() -> None:

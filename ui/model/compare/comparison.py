@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 MOST_PLANS = 4
 _LONGEST_WINDOW = 80
@@ -74,7 +75,7 @@ class Comparison:
     def to_query(self) -> dict[str, str]:
         """The query parameters of a link that shows this comparison again."""
         plans = self.expected or self.plans
-        query = {"mode": self.mode, "plans": ",".join(plans)}
+        query = {"mode": self.mode, "plans": ",".join(map(_in_list, plans))}
         if self.mode == "layouts":
             query |= {"diff": "1"} if self.is_diff else {}
             query |= {"group": str(self.group)} if self.group >= 0 else {}
@@ -89,7 +90,8 @@ class Comparison:
         """Take over the parameters of a link, as `to_query` writes them; nonsense is ignored."""
         if query.get("mode") in MODES:
             self.mode = query["mode"]
-        self.expected = [n for n in query.get("plans", "").split(",") if n][:MOST_PLANS]
+        wished = query.get("plans", "").split(",")
+        self.expected = [unquote(name) for name in wished if name][:MOST_PLANS]
         self.is_diff = query.get("diff") == "1"
         self.window = query.get("window", "")[:_LONGEST_WINDOW]
         self.group = _number(query.get("group", ""))
@@ -100,6 +102,11 @@ class Comparison:
         else:
             self.slot = slot
         self.nonce += 1
+
+
+def _in_list(name: str) -> str:
+    """A name as it stands in a list: a comma of its own does not end it; `unquote` undoes it."""
+    return name.replace("%", "%25").replace(",", "%2C")
 
 
 def _number(text: str) -> int:

@@ -70,6 +70,8 @@ def divergence_text(program: Program, difference: TouchDifference, names: tuple[
 
 def _stake_text(program: Program, touch: Touch) -> str:
     worth, more = worth_s(program, touch), more_s(program, touch)
+    if worth < 0:
+        return f"{time_text(-worth)} longer if fast"
     at_stake, most = times_text(worth, worth + more)
     return f"{at_stake} at stake{f', not observed: up to {most}' if more > 0 else ''}"
 
