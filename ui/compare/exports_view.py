@@ -28,7 +28,10 @@ def export_button(session: Session, rows: list[Row]) -> None:
         names = list(session.open.plans)
         state = session.open.comparison
         chosen = st.selectbox(
-            "One plan", names, names.index(state.plans[0]) if state.plans else 0, key="export_plan"
+            "One plan",
+            names,
+            names.index(state.plans[0]) if state.plans else 0,
+            key=f"export_plan_{session.program_name}",
         )
         _plan(session, session.open.plans[chosen])
         st.caption("Tables of what is compared")

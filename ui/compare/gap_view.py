@@ -54,14 +54,13 @@ def show(session: Session) -> None:
         _alone(session)
         return
     first, second, note = st.columns([1.3, 1.3, 2.6], vertical_alignment="bottom")
+    of = f"{session.program_name}_{state.edition}"
     baseline = first.selectbox(
-        "Baseline", names, names.index(state.plans[0]), key=f"gap_baseline_{state.edition}"
+        "Baseline", names, names.index(state.plans[0]), key=f"gap_baseline_{of}"
     )
     rest = [name for name in names if name != baseline]
     wanted = next((n for n in state.plans[1:] if n in rest), rest[0])
-    plan = second.selectbox(
-        "Against", rest, rest.index(wanted), key=f"gap_against_{baseline}_{state.edition}"
-    )
+    plan = second.selectbox("Against", rest, rest.index(wanted), key=f"gap_against_{baseline}_{of}")
     pair = [baseline, plan]
     state.plans = [*pair, *[n for n in state.plans if n not in pair]][:4]
     note.caption("The gap opens where the line rises; where it falls, the plan catches up.")

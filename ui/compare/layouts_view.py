@@ -42,15 +42,15 @@ def _choose(session: Session) -> None:
     """Let the visitor choose the plans; the first two are held against each other."""
     state, names = session.open.comparison, list(session.open.plans)
     first, second, others, diff = st.columns([1.3, 1.3, 1.6, 1], vertical_alignment="bottom")
-    baseline = first.selectbox(
-        "Baseline", names, names.index(state.plans[0]), key=f"baseline_{state.edition}"
-    )
+    # A widget keeps its choice by its key, which is that of one program.
+    of = f"{session.program_name}_{state.edition}"
+    baseline = first.selectbox("Baseline", names, names.index(state.plans[0]), key=f"baseline_{of}")
     rest = [n for n in names if n != baseline]
     chosen = [baseline]
     if rest:
         wanted = next((n for n in state.plans[1:] if n in rest), rest[0])
         against = second.selectbox(
-            "Against", rest, rest.index(wanted), key=f"against_{baseline}_{state.edition}"
+            "Against", rest, rest.index(wanted), key=f"against_{baseline}_{of}"
         )
         more = [n for n in rest if n != against]
         chosen += [against]
@@ -60,7 +60,7 @@ def _choose(session: Session) -> None:
                 more,
                 [n for n in state.plans[2:] if n in more],
                 max_selections=MOST_PLANS - 2,
-                key=f"others_{baseline}_{against}",
+                key=f"others_{baseline}_{against}_{of}",
                 placeholder="up to two more plans",
             )
         else:
@@ -68,7 +68,7 @@ def _choose(session: Session) -> None:
     else:
         second.caption("Run another solver above to hold a plan against this one.")
     state.is_diff = diff.toggle(
-        "Only what differs", state.is_diff, key=f"is_diff_{state.edition}", disabled=len(chosen) < 2
+        "Only what differs", state.is_diff, key=f"is_diff_{of}", disabled=len(chosen) < 2
     )
     state.plans = chosen
 

@@ -38,7 +38,7 @@ def show(session: Session) -> None:
         "Compared with",
         others,
         others.index(baseline) if baseline in others else 0,
-        key=f"time_against_{plan}",
+        key=f"time_against_{plan}_{session.program_name}",
     )
     note.caption(
         "Compute is an instruction with everything in fast memory; slow accesses are what slow"

@@ -35,7 +35,11 @@ def show(session: Session) -> None:
     st.subheader("What the compiler made of it", anchor=False)
     if len(names) > 1:
         chosen = st.segmented_control(
-            "Compile", names, default=state.shown, required=True, key=f"verdict_{state.edition}"
+            "Compile",
+            names,
+            default=state.shown,
+            required=True,
+            key=f"verdict_{session.program_name}_{state.edition}",
         )
         state.shown = chosen or state.shown
     compiled = state.compiled[state.shown]

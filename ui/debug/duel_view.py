@@ -57,7 +57,7 @@ def show(session: Session, thought: Thought) -> None:
         with second:
             other = _side("B", "second", names, "policy")
         chosen = st.multiselect(
-            "Programs", list(dict.fromkeys([own, *samples])), [own], key="ab_programs"
+            "Programs", list(dict.fromkeys([own, *samples])), [own], key=f"ab_programs_{own}"
         )
         is_sent = st.form_submit_button("Compare", type="primary", icon=":material/compare_arrows:")
     if is_sent and not chosen:

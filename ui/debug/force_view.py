@@ -59,7 +59,7 @@ def show(session: Session, thought: Thought) -> None:
         names,
         names.index(studies.weights_of(thought)),
         format_func=words,
-        key="force_weights",
+        key=f"force_weights_{thought.identity}",
     )
     for place, action in zip(buttons, legal, strict=False):
         if place.button(
@@ -172,7 +172,7 @@ def _table(session: Session, thought: Thought, rows: list[dict[str, Any]], playe
             "See in Play",
             range(len(games)),
             format_func=lambda i: _title(games[i]),
-            key="forced_open",
+            key=f"forced_open_{thought.identity}_{session.open.searches.move}",
         )
         if st.button("Open as variation", key="forced_play", disabled=not games, width="stretch"):
             row = games[chosen]

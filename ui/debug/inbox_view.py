@@ -108,16 +108,18 @@ def _controls(session: Session, rows: Sequence[Finding]) -> None:
     sort, classes, more, back, on, place, measure = st.columns(
         [1.5, 2.6, 1, 0.95, 0.95, 1.1, 1.2], vertical_alignment="bottom"
     )
-    by = sort.selectbox("Sort by", list(SORTS), list(SORTS).index(debug.filter.sort), key="sort")
+    # A widget keeps its choice by its key, which is that of one program.
+    name = session.program_name
+    by = sort.selectbox(
+        "Sort by", list(SORTS), list(SORTS).index(debug.filter.sort), key=f"sort_{name}"
+    )
     kept = classes.pills(
         "Class", [*CLASSES, UNCLASSED], selection_mode="multi", default=list(debug.filter.classes),
-        key="debug_classes",
+        key=f"debug_classes_{name}",
     )  # fmt: skip
     label = "Filter ●" if debug.filter.is_narrow else "Filter"
     with more.popover(label, icon=":material/filter_alt:", width="stretch"):
-        wanted, is_of_all = _more(
-            debug.filter, debug.is_of_all, len(session.open.searches.thoughts)
-        )
+        wanted, is_of_all = _more(session)
     wanted = Filter(**{**vars(wanted), "sort": by, "classes": tuple(kept)})
     if (wanted, is_of_all) != (debug.filter, debug.is_of_all):
         debug.filter, debug.is_of_all = wanted, is_of_all
@@ -163,13 +165,15 @@ def _measure(session: Session, place: DeltaGenerator) -> None:
         st.rerun()
 
 
-def _more(given: Filter, is_of_all: bool, num_games: int) -> tuple[Filter, bool]:
+def _more(session: Session) -> tuple[Filter, bool]:
     """Show the popover's controls; returns the filter, and whether it is on all games."""
+    given, is_of_all = session.open.debug.filter, session.open.debug.is_of_all
+    num_games, name = len(session.open.searches.thoughts), session.program_name
 
     def choose(label: str, options: Sequence[str], default: tuple[str, ...]) -> tuple[str, ...]:
         picked = st.pills(
             label, list(options), selection_mode="multi", default=list(default),
-            key=f"debug_{label.lower()}",
+            key=f"debug_{label.lower()}_{name}",
         )  # fmt: skip
         return tuple(picked)
 
@@ -182,13 +186,19 @@ def _more(given: Filter, is_of_all: bool, num_games: int) -> tuple[Filter, bool]
         least_bytes=int(
             _MIB
             * st.number_input(
-                "Size, at least (MiB)", 0.0, 1e6, given.least_bytes / _MIB, key="debug_size"
+                "Size, at least (MiB)", 0.0, 1e6, given.least_bytes / _MIB, key=f"debug_size_{name}"
             )
         ),
         least_pressure=st.slider(
-            "Memory pressure, at least", 0.0, 1.0, given.least_pressure, key="debug_pressure"
+            "Memory pressure, at least",
+            0.0,
+            1.0,
+            given.least_pressure,
+            key=f"debug_pressure_{name}",
         ),
     )
     if num_games > 1:
-        is_of_all = st.toggle(f"All {num_games} games of this program", is_of_all, key="debug_all")
+        is_of_all = st.toggle(
+            f"All {num_games} games of this program", is_of_all, key=f"debug_all_{name}"
+        )
     return chosen, is_of_all

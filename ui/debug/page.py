@@ -196,7 +196,7 @@ def _panel(session: Session, thought: Thought) -> None:
         format_func=PANELS.__getitem__,
         default=debug.panel,
         required=True,
-        key="debug_panel",
+        key=f"debug_panel_{session.program_name}",
         label_visibility="collapsed",
     )
     debug.panel = chosen or debug.panel

@@ -138,7 +138,7 @@ def _panel() -> None:
         format_func=PANELS.__getitem__,
         default=state.panel,
         required=True,
-        key="search_panel",
+        key=f"search_panel_{session.program_name}",
         label_visibility="collapsed",
     )
     if chosen is not None and chosen != state.panel:

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Dataframe
+from streamlit.testing.v1.element_tree import Dataframe, Selectbox
 
 from engine.plan.check import check
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
 from engine.program import library
+from engine.solvers import solve
 from tests.solvers.broken_plugin import plugins_of
 from tests.strategies import all_slow_plan
 from tests.ui.apps import SECONDS, open_view
@@ -227,7 +228,7 @@ def test_layouts_tell_what_the_difference_costs() -> None:
     assert gain_text(1e-6 * rows["total"].sum()) in told
     buttons = [b.label for b in at.button if (b.key or "").startswith("divergence_")]
     assert len(buttons) == 2
-    at.selectbox(key=f"baseline_{session.open.comparison.edition}").set_value("greedy").run()
+    box(at, "Baseline").set_value("greedy").run()
     assert not at.exception
     assert session.open.comparison.plans == ["greedy", "xla_compiled"]
 
@@ -256,7 +257,7 @@ def test_times_of_one_plan_and_of_two() -> None:
     assert list(kinds["plan"]) == ["xla_compiled", "greedy"]
     change = kinds["total"][1] - kinds["total"][0]
     assert rows["total"].sum() == pytest.approx(change)
-    at.selectbox(key="time_against_greedy").set_value("nothing").run()
+    box(at, "Compared with").set_value("nothing").run()
     assert not at.exception
     assert at.dataframe[1].value["total"].sum() == pytest.approx(kinds["total"][1])
 
@@ -294,6 +295,44 @@ def test_the_fullest_slot_can_be_had_back_as_soon_as_it_was_left() -> None:
     assert slot().value == fullest and at.button(key="fullest").disabled
 
 
+def box(at: AppTest, label: str) -> Selectbox:
+    return next(one for one in at.selectbox if one.label == label)
+
+
+@pytest.mark.parametrize(
+    ("mode", "label"),
+    [
+        ("layouts", "Baseline"),
+        ("layouts", "Against"),
+        ("gap", "Against"),
+        ("time", "Compared with"),
+    ],
+)
+def test_what_is_chosen_for_a_program_stays_with_it(mode: str, label: str) -> None:
+    at = opened(TEACHING, mode=mode)
+    session = at.session_state["explorer"]
+    chosen = {TEACHING: "all_slow", "teach-prefetch": "xla_like"}
+    for name in chosen:
+        opening.open_named(session, name)
+        session.open.comparison.mode = mode
+        for solver in ("greedy", "density", "all_slow", "xla_like"):
+            session.open.add_plan(solver, solve(solver, session.open.program))
+        session.open.comparison.plans = ["greedy", "density"]
+    for name, plan in chosen.items():
+        box(at.run(), "Program").set_value(name).run()
+        box(at, label).set_value(plan).run()
+        assert not at.exception
+        if mode == "layouts":
+            at.toggle[0].set_value(name == TEACHING).run()
+    for name, plan in chosen.items():
+        box(at, "Program").set_value(name).run()
+        assert session.program_name == name
+        assert box(at, label).value == plan
+        assert plan in session.open.comparison.plans[:2]
+        if mode == "layouts":
+            assert at.toggle[0].value == session.open.comparison.is_diff == (name == TEACHING)
+
+
 def test_where_the_time_goes_begins_with_the_plan_that_was_chosen() -> None:
     at = opened(BEATEN.name, mode="time", plans="best known,xla_compiled")
     opened_now = at.session_state["explorer"].open
@@ -301,11 +340,11 @@ def test_where_the_time_goes_begins_with_the_plan_that_was_chosen() -> None:
     at.run()
     kinds = lambda: next(t.value for t in at.dataframe if "plan" in t.value)  # noqa: E731
     assert list(kinds()["plan"]) == ["best known", "xla_compiled"]
-    next(box for box in at.selectbox if box.label == "Plan").set_value("slow").run()
-    at.selectbox(key="time_against_slow").set_value("nothing").run()
+    box(at, "Plan").set_value("slow").run()
+    box(at, "Compared with").set_value("nothing").run()
     assert not at.exception
     assert next(iter(kinds()["plan"])) == "slow"
-    at.selectbox(key="time_against_slow").set_value("xla_compiled").run()
+    box(at, "Compared with").set_value("xla_compiled").run()
     assert list(kinds()["plan"])[:2] == ["xla_compiled", "slow"]
 
 

@@ -136,9 +136,7 @@ def test_where_the_plans_part_in_words(program: Program, pair: tuple[Pair, Pair]
     assert move_at((), 3, 0) == 0
 
 
-def test_what_is_longer_if_fast_is_not_at_stake(
-    program: Program, pair: tuple[Pair, Pair]
-) -> None:
+def test_what_is_longer_if_fast_is_not_at_stake(program: Program, pair: tuple[Pair, Pair]) -> None:
     found = touch_differences(program, pair[0][0], pair[1][0])
     parting = first_divergence(program, found)
     assert parting is not None

@@ -111,6 +111,28 @@ def test_another_program_takes_neither_move_nor_notes_of_the_last_one(shown: App
     assert session.open.debug.notes.to_link() == ""
 
 
+def test_filter_order_and_panel_stay_with_their_program(
+    shown: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recordings, "found", RECORDED)
+    session = session_of(shown)
+    groups = {group.label: group for group in shown.button_group}
+    groups["Class"].set_value(["??"])
+    groups["More"].set_value("notes")
+    next(box for box in shown.selectbox if box.label == "Sort by").set_value("surprise").run()
+    shown.number_input[0].set_value(1.5).run()
+    mine = session.open.debug.filter
+    assert (mine.classes, mine.sort, mine.least_bytes) == (("??",), "surprise", 3 * 2**19)
+    program = lambda: next(b for b in shown.selectbox if b.label == "Program")  # noqa: E731
+    program().set_value("bert-v5e-b32").run()
+    assert not shown.exception
+    assert session.program_name == "bert-v5e-b32"
+    assert session.open.debug.filter == Filter() and session.open.debug.panel != "notes"
+    shown.number_input[0].set_value(0.5).run()
+    program().set_value(PROGRAM).run()
+    assert session.open.debug.filter == mine and session.open.debug.panel == "notes"
+
+
 def test_without_a_game_one_is_made() -> None:
     at = open_view(_debug, program=PROGRAM)
     assert len(session_of(at).open.searches.jobs) == 1
@@ -252,7 +274,7 @@ def test_keys_go_through_the_rows(shown: AppTest) -> None:
 def test_the_browser_gets_the_rows_as_they_stand(shown: AppTest) -> None:
     state = session_of(shown).open.searches
     assert [move + 1 for move in state.rows or ()] == inbox_of(shown)
-    shown.selectbox(key="sort").select("surprise").run()
+    shown.selectbox(key=f"sort_{PROGRAM}").select("surprise").run()
     assert not shown.exception
     surprise = shown.dataframe[0].value["surprise"].tolist()
     assert surprise == sorted(surprise, reverse=True)
@@ -262,10 +284,10 @@ def test_the_browser_gets_the_rows_as_they_stand(shown: AppTest) -> None:
 def test_a_filter_holds_back_and_an_empty_one_says_so(shown: AppTest) -> None:
     before = len(inbox_of(shown))
     session_of(shown).open.debug.filter = Filter(least_bytes=2**24)
-    shown.session_state["debug_size"] = 16.0
+    shown.session_state[f"debug_size_{PROGRAM}"] = 16.0
     shown.run()
     assert 0 < len(inbox_of(shown)) < before
-    shown.session_state["debug_size"] = 1e5
+    shown.session_state[f"debug_size_{PROGRAM}"] = 1e5
     shown.run()
     assert any("No finding passes" in info.value for info in shown.info)
 
@@ -317,7 +339,7 @@ def test_the_same_continuation_by_other_weights_is_told_apart(
 
 
 def test_notes_travel_in_the_link_and_the_bundle(shown: AppTest, thought: Thought) -> None:
-    shown.session_state["debug_panel"] = "notes"
+    shown.session_state[f"debug_panel_{PROGRAM}"] = "notes"
     shown.run()
     shown.text_area[0].set_value("why was this dropped?")
     shown.checkbox[0].check()
@@ -350,7 +372,7 @@ def kept_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KeptNotes:
 
 def write_note(at: AppTest, text: str) -> Note:
     """Write a note on the move that is shown, as a visitor does."""
-    at.session_state["debug_panel"] = "notes"
+    at.session_state[f"debug_panel_{PROGRAM}"] = "notes"
     at.run()
     at.text_area[0].set_value(text)
     next(b for b in at.button if b.label == "Keep").click().run()
@@ -417,7 +439,7 @@ def test_a_link_with_broken_notes_says_so() -> None:
 
 
 def test_a_duel_is_ordered_and_shown(shown: AppTest, thought: Thought) -> None:
-    shown.session_state["debug_panel"] = "ab"
+    shown.session_state[f"debug_panel_{PROGRAM}"] = "ab"
     shown.run()
     next(b for b in shown.button if b.label == "Compare").click().run()
     assert not shown.exception
@@ -438,7 +460,7 @@ def test_a_duel_is_ordered_and_shown(shown: AppTest, thought: Thought) -> None:
 
 
 def test_what_is_counted_is_explained(shown: AppTest) -> None:
-    shown.session_state["debug_panel"] = "about"
+    shown.session_state[f"debug_panel_{PROGRAM}"] = "about"
     shown.run()
     text = " ".join(m.value for m in shown.markdown)
     assert about("punished") in text and about("class") in text

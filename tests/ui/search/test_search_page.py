@@ -16,7 +16,7 @@ from engine.game.moves import Rules
 from engine.game.notes import plan_from_actions
 from engine.program import library
 from engine.solvers.baselines import play_greedily
-from tests.ui.apps import open_view
+from tests.ui.apps import open_view, session_of
 from tests.ui.search_traces import made_up_trace
 from ui.components.packing import unpack
 from ui.jobs.protocol import FINDINGS, MUZERO, PLAY, RESEARCH, RETRACE, SOLVE, TRACE, Order
@@ -196,7 +196,7 @@ def test_the_browser_says_which_move_is_shown(shown: AppTest, thought: Thought) 
     ],
 )
 def test_every_panel_opens(shown: AppTest, panel: str, sign: str) -> None:
-    shown.session_state["search_panel"] = panel
+    shown.session_state[f"search_panel_{session_of(shown).program_name}"] = panel
     shown.session_state["training_run"] = "a file of mine"
     shown.run()
     assert not shown.exception
