@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 from streamlit.elements.arrow import DataframeState
 from streamlit.elements.lib.column_types import ColumnConfig
 
@@ -19,6 +20,8 @@ _AROUND_PX, _LETTER_PX = 17, 7
 """What a cell has beside its text, and a letter's usual width."""
 _FEW, _MANY = 10, 1000
 _SHARE = "percent"
+_MOST_WRITTEN = 2**16
+"""Cells written as texts, one by one, for a second or two; of four times as many none can be."""
 NOT_OBSERVED = st.column_config.NumberColumn(
     "Not observed",
     width=104,
@@ -36,7 +39,23 @@ def show_table(
     A column whose configuration has a format of its own keeps it; a `percent` is written like all
     shares.
     """
-    kinds: dict[str, Any] = {name: about["type_config"] or {} for name, about in columns.items()}
+    is_small = table.size <= _MOST_WRITTEN
+    shown, configured = (_written if is_small else _unwritten)(table, columns)
+    state: DataframeState = st.dataframe(
+        shown, hide_index=True, column_config=configured, placeholder="–", **settings
+    )
+    return state
+
+
+def _kinds(columns: Mapping[str, ColumnConfig]) -> dict[str, Any]:
+    return {name: about["type_config"] or {} for name, about in columns.items()}
+
+
+def _written(
+    table: pd.DataFrame, columns: Mapping[str, ColumnConfig]
+) -> tuple[Styler, dict[str, Any]]:
+    """The table with each of its cells as text, and its columns."""
+    kinds = _kinds(columns)
     shares = {name for name, kind in kinds.items() if kind.get("format") == _SHARE}
     own = {name for name, kind in kinds.items() if kind.get("format")} - shares
     formats: dict[Any, str | Callable[[Any], str] | None] = {
@@ -52,11 +71,20 @@ def show_table(
     configured: dict[str, Any] = dict(columns)
     for name in shares:
         configured[name] = {**columns[name], "type_config": {**kinds[name], "format": None}}
-    shown = table.style.format(formats, na_rep="–")
-    state: DataframeState = st.dataframe(
-        shown, hide_index=True, column_config=configured, placeholder="–", **settings
-    )
-    return state
+    return table.style.format(formats, na_rep="–"), configured
+
+
+def _unwritten(
+    table: pd.DataFrame, columns: Mapping[str, ColumnConfig]
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The table as it is, and its columns with formats that the browser writes numbers by."""
+    configured: dict[str, Any] = dict(columns)
+    for name, kind in _kinds(columns).items():
+        is_float = name in table and pd.api.types.is_float_dtype(table[name].dtype)
+        if is_float and not kind.get("format"):
+            written = {**kind, "format": f"%.{_decimals_of(table[name])}f"}
+            configured[name] = {**columns[name], "type_config": written}
+    return table, configured
 
 
 def _named(text: object, most: int) -> str:
@@ -69,9 +97,13 @@ def _format_of(column: pd.Series[Any]) -> Callable[[Any], str]:
     """Whole numbers as they are, others with one to three decimals, as the largest needs."""
     if not pd.api.types.is_float_dtype(column.dtype):
         return lambda value: f"{value:,}"
-    most = column.abs().max()
-    decimals = 3 if most < _FEW else 2 if most < _MANY else 1
+    decimals = _decimals_of(column)
     return lambda value: decimal_text(value, decimals)
+
+
+def _decimals_of(column: pd.Series[Any]) -> int:
+    most = column.abs().max()
+    return 3 if most < _FEW else 2 if most < _MANY else 1
 
 
 def chosen_row(

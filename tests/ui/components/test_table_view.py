@@ -55,3 +55,32 @@ def test_a_row_is_chosen_as_long_as_its_table_has_the_same_rows() -> None:
     at.session_state["names"] = ["d"]
     assert at.run().session_state["chosen"] is None
     assert not at.exception
+
+
+def test_a_table_too_large_to_be_written_cell_by_cell_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    columns = {
+        "name": st.column_config.TextColumn("Name", width=100),
+        "share": st.column_config.NumberColumn("Share", format="percent"),
+        "cost": st.column_config.NumberColumn("Cost"),
+        "slot": st.column_config.NumberColumn("Slot"),
+    }
+    rows = range(70_000)
+    table = pd.DataFrame(
+        {
+            "name": [f"fusion.{n}" for n in rows],
+            "share": [0.5] * len(rows),
+            "cost": [12.345] * len(rows),
+            "slot": list(rows),
+        }
+    )
+    show_table(table, columns)
+    shown: dict[str, Any] = {}
+    monkeypatch.setattr(st, "dataframe", lambda data, **settings: shown.update(settings, data=data))
+    show_table(table, columns)
+    assert shown["data"] is table
+    formats = {
+        name: about["type_config"].get("format") for name, about in shown["column_config"].items()
+    }
+    assert formats == {"name": None, "share": "percent", "cost": "%.2f", "slot": None}
