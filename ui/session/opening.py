@@ -337,9 +337,17 @@ def keep(session: Session, summary: Summary) -> None:
 
 
 def keep_plan(session: Session, stem: str, plan: Plan) -> str:
-    """List a plan of the visitor's own, also when the page is loaded anew; returns its name."""
-    name = session.open.free_name(stem)
-    session.open.add_plan(name, plan, is_own=True)
+    """List a plan of the visitor's own, also when the page is loaded anew; returns its name.
+
+    One that is listed so already is not listed again.
+    """
+    opened = session.open
+    identity = opened.identity_of(plan)
+    own = (p.name for p in opened.plans.values() if p.is_own and p.identity == identity)
+    if known := next(own, ""):
+        return known
+    name = opened.free_name(stem)
+    opened.add_plan(name, plan, is_own=True)
     keep_games(session)
     return name
 

@@ -359,10 +359,13 @@ def test_a_plan_that_was_saved_can_be_opened() -> None:
     at = opened()
     session = at.session_state["explorer"]
     slow = all_slow_plan(session.open.program)
-    for number in ("", " 2"):
-        bring_plan(at, f"{TEACHING}-all_slow.plan.json", slow)
+    for name in ("all_slow", "all_slow", "another"):
+        bring_plan(at, f"{TEACHING}-{name}.plan.json", slow)
         assert not at.error
-        assert session.open.plans[f"all_slow (file){number}"].plan == slow
+        assert list(session.open.plans) == ["greedy", "all_slow (file)"], "it is listed once"
+    assert session.open.plans["all_slow (file)"].plan == slow
+    bring_plan(at, f"{TEACHING}-all_slow.plan.json", solve("density", session.open.program))
+    assert "all_slow (file) 2" in session.open.plans
     assert "all_slow (file)" in list(results_of(at).value["solver"])
     before = list(session.open.plans)
     bring_plan(at, "theirs.json", replace(slow, program_hash="0" * 16))

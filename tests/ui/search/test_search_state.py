@@ -21,7 +21,9 @@ from engine.game.notes import noted_rules
 from engine.game.reference.game import ReferenceGame
 from tests.ui.network import residual_network
 from tests.ui.search_traces import made_up_trace
+from ui.jobs.protocol import DONE, DUEL, RESEARCH, RETRACE, Order
 from ui.jobs.protocol import TRACE as TRACE_FILE
+from ui.jobs.run import Job, Run
 from ui.model.play.film import Film
 from ui.model.search.inbox import inbox
 from ui.model.search.state import Again, Searches, brought, practised, search_name
@@ -181,6 +183,34 @@ def test_only_searches_of_the_position_are_shown(data: bytes) -> None:
     here = Again(thought.identity, 3, TRACE, {"weights": "fresh"})
     state.again += [here, replace(here, move=4), replace(here, thought="another")]
     assert state.of_move() == [here]
+
+
+def done(kind: str, basis: str, data: bytes, weights: str = "fresh", move: int = 3) -> Job:
+    order = Order(kind, "it", 1.0, basis=basis, details=(("move", move), ("weights", weights)))
+    run = Run(order, "", state=DONE, files={TRACE_FILE: data}, result={"weights": weights})
+    return Job(run)
+
+
+def test_what_is_ordered_again_is_shown_and_not_listed_again(data: bytes) -> None:
+    state, thought = Searches(), brought(PROGRAM, data, "x")
+    state.add(thought)
+    of = thought.identity
+    for weights in ("fresh", "practised", "fresh"):
+        state.jobs = [done(RESEARCH, of, data, weights), done(DUEL, of, data, weights)]
+        assert state.collect()
+        assert state.move == 3
+        assert state.of_move()[state.beside - 1].facts["weights"] == weights
+        assert dict(state.duels[-1].order.details)["weights"] == weights
+    assert [again.facts["weights"] for again in state.again] == ["fresh", "practised"]
+    assert len(state.duels) == 2
+    state.jobs = [done(RESEARCH, of, data, move=4)]
+    assert state.collect()
+    assert len(state.again) == 3 and len(state.of_move()) == 1
+    for weights in ("fresh", "practised", "fresh"):
+        state.jobs = [done(RETRACE, of, data, weights)]
+        assert state.collect()
+        assert state.of_game()[state.beside - 1].facts["weights"] == weights
+    assert len(state.seconds) == 2
 
 
 def test_names_say_what_was_searched_with() -> None:

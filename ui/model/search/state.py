@@ -199,12 +199,16 @@ class Searches:
         """Another search of one position: shown at once, beside that of the game, if it is new."""
         move = int(dict(job.order.details)["move"])
         trace = trace_from_bytes(job.files[TRACE], job.solver)
-        self.again.append(Again(job.order.basis, move, trace, job.result))
+        found = Again(job.order.basis, move, trace, job.result)
+        names = [a.name for a in self.again if (a.thought, a.move) == (found.thought, move)]
+        if found.name not in names:
+            self.again.append(found)
+            names.append(found.name)
         shown = next((n for n, t in self.thoughts.items() if t.identity == job.order.basis), None)
         if shown is not None and not job.is_kept:
             self.show(shown)
             self.move = move
-            self.jump(move, len(self.of_game()) + len(self.of_move()))
+            self.jump(move, len(self.of_game()) + names.index(found.name) + 1)
 
     def _take_trace(self, job: Job) -> None:
         """Searches of a whole game: the game itself if it was not looked at before."""
@@ -213,9 +217,14 @@ class Searches:
             self.add(game, is_kept=job.is_kept)
             return
         trace = trace_from_bytes(job.files[TRACE], job.solver)
-        self.seconds.append(Second(job.order.basis, trace, job.result))
-        if self.thought is not None and self.move >= 0:
-            self.jump(self.move, len(self.of_game()))
+        found = Second(job.order.basis, trace, job.result)
+        names = [s.name for s in self.seconds if s.thought == found.thought]
+        if found.name not in names:
+            self.seconds.append(found)
+            names.append(found.name)
+        shown = self.thought
+        if shown is not None and shown.identity == found.thought and self.move >= 0:
+            self.jump(self.move, names.index(found.name) + 1)
 
     def _take_study(self, job: Job) -> None:
         if dict(job.order.details).get("version") != VERSION:
@@ -233,7 +242,8 @@ class Searches:
         self.forced.append(job)
 
     def _take_duel(self, job: Job) -> None:
-        self.duels.append(job)
+        """The last one is shown first; one that was ordered before is the same."""
+        self.duels = [*(duel for duel in self.duels if duel.order != job.order), job]
 
     _take: ClassVar[dict[str, Callable[[Searches, Job], None]]] = {
         PLAY: _take_game,
