@@ -4,8 +4,6 @@ and the pictures made of them."""
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
-from typing import Any
 from urllib.parse import urlencode
 from xml.etree import ElementTree
 
@@ -13,39 +11,17 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from engine.program.io import to_json
-from engine.program.model import Program
 from tests.browser.pages import PATIENCE_MS, assert_no_error, eventually, wait_for_map
-from tests.ui.builders import first_fit_plan
-from tests.ui.network import residual_network
+from tests.ui.builders import LINKS, MARKDOWN, MARKUP, first_fit_plan, hostile_program
 from ui.components.map_svg import picture, thumbnail
 from ui.screenshots import SIZE
-
-STRIKE = "window.struck = 1"
-MARKDOWN = "`![](x)[here](/struck):red[x]$x$"
-MARKUP = f'"><img src=x onerror="{STRIKE}"><svg onload="{STRIKE}">{MARKDOWN}'
-
-
-def hostile(thing: Any) -> Any:
-    """The same with markup before all that it is called."""
-    names = [f.name for f in fields(thing) if isinstance(getattr(thing, f.name), str)]
-    return replace(thing, **{name: MARKUP + getattr(thing, name) for name in names})
-
-
-def hostile_program() -> Program:
-    program = residual_network()
-    return replace(
-        program,
-        name=MARKUP,
-        instructions=tuple(map(hostile, program.instructions)),
-        values=tuple(map(hostile, program.values)),
-    )
 
 
 def assert_nothing_struck(page: Page) -> None:
     assert page.evaluate("window.struck ?? 0") == 0
-    assert (
-        page.locator('img[src="x"], a[href*="struck"], .katex, .stMarkdownColoredText').count() == 0
-    )
+    links = 'a[href*="struck"], a[href*="evil"]'
+    obeyed = page.locator(f'img[src="x"], {links}, .katex, .stMarkdownColoredText')
+    assert obeyed.count() == 0
     assert_no_error(page)
 
 
@@ -81,13 +57,20 @@ def test_names_in_an_upload_are_only_shown(browser: Browser, server: str) -> Non
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("query", [{"program": MARKUP}, dict.fromkeys(("move", "axis"), MARKDOWN)])
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ({"program": MARKUP}, "![](x)"),
+        (dict.fromkeys(("move", "axis"), MARKDOWN), "![](x)"),
+        ({"program": LINKS}, "evil.test"),
+    ],
+)
 def test_what_a_link_says_is_only_shown(
-    browser: Browser, server: str, query: dict[str, str]
+    browser: Browser, server: str, query: dict[str, str], shown: str
 ) -> None:
     page = browser.new_page(viewport=SIZE)
     page.goto(f"{server}/play?{urlencode({'program': 'teach-prefetch', **query})}")
-    warning = page.get_by_text("![](x)", exact=False).first
+    warning = page.get_by_text(shown, exact=False).first
     warning.wait_for(timeout=PATIENCE_MS)
     assert_nothing_struck(page)
     page.close()

@@ -1,13 +1,38 @@
-"""Plans for the explorer's tests, made without any solver."""
+"""Plans for the explorer's tests, made without any solver, and a program of hostile names."""
 
 from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
 
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
 from engine.program.model import Program
+from tests.ui.network import residual_network
 
 SLACK = 2
 """Slots that a prefetch is given before its tensor is read."""
+STRIKE = "window.struck = 1"
+LINKS = "www.evil.test http://evil.test/x a@evil.test"
+MARKDOWN = f"`![](x)[here](/struck):red[x]$x$ {LINKS} "
+MARKUP = f'"><img src=x onerror="{STRIKE}"><svg onload="{STRIKE}">{MARKDOWN}'
+
+
+def hostile(thing: Any) -> Any:
+    """The same with markup before all that it is called."""
+    names = [f.name for f in fields(thing) if isinstance(getattr(thing, f.name), str)]
+    return replace(thing, **{name: MARKUP + getattr(thing, name) for name in names})
+
+
+def hostile_program() -> Program:
+    """A program whose names would like to be obeyed."""
+    program = residual_network()
+    return replace(
+        program,
+        name=MARKUP,
+        instructions=tuple(map(hostile, program.instructions)),
+        values=tuple(map(hostile, program.values)),
+    )
 
 
 def first_fit_plan(program: Program) -> Plan:

@@ -14,6 +14,7 @@ from engine.analysis.chrome_trace import chrome_trace
 from engine.plan.io import plan_to_json
 from engine.program.provenance import uncounted_by_slot
 from ui.components.map_svg import picture
+from ui.components.markdown import plain
 from ui.model.compare.differences import cost_table
 from ui.model.compare.ranking import VALID, Row, table
 from ui.model.compare.timing import kinds_table, time_table
@@ -118,15 +119,16 @@ def _tables(session: Session, rows: list[Row]) -> None:
         old, new = parts()[:2]
         return time_table(opened.program, old, new, uncounted)
 
+    less = f"{plain(second.name)} − {plain(first.name)}"
     pair = f"{stem}-{file_name(first.name)}-{file_name(second.name)}"
     _save(
-        f"Tensors, {second.name} − {first.name} (CSV)",
+        f"Tensors, {less} (CSV)",
         lambda: costs().to_csv(index=False),
         f"{pair}-tensors.csv",
         "text/csv",
     )
     _save(
-        f"Instructions, {second.name} − {first.name} (CSV)",
+        f"Instructions, {less} (CSV)",
         lambda: times().to_csv(index=False),
         f"{pair}-instructions.csv",
         "text/csv",

@@ -89,7 +89,7 @@ def _alone(session: Session) -> None:
     latency_s = caching.simulation_of(plan.identity, opened.program, plan.plan).latency_s
     st.markdown(
         f"**{plain(name)}** takes {time_text(latency_s)}."
-        + _bound_text(opened.bound_s, latency_s, plain(name))
+        + _bound_text(opened.bound_s, latency_s, name)
     )
     known = caching.solver_names(opened.identity, opened.program)
     solvers = [solver for solver in _OTHERS if solver in known]
@@ -129,7 +129,7 @@ def _gap(baseline: str, name: str) -> None:
         late_chart(session, figure, f"gap_{base.identity}_{plan.identity}")
     with listing:
         if not rows:
-            st.caption(f"{name} loses nothing against {baseline} in any slot.")
+            st.caption(f"{plain(name)} loses nothing against {plain(baseline)} in any slot.")
             return
         key = f"openings_{base.identity}_{plan.identity}"
         whole_s = lost_s(found)
@@ -151,12 +151,12 @@ def _gap(baseline: str, name: str) -> None:
 def _bound_text(bound_s: float | None, base_s: float, baseline: str) -> str:
     if bound_s is None:
         return ""
-    over_s = base_s - bound_s
+    over_s, whose = base_s - bound_s, f"**{plain(baseline)}**"
     if is_optimal(base_s, bound_s):
         most = share_text(PROVEN_GAP)
-        return f" **{baseline}** is optimal: no plan can be faster by more than {most}."
+        return f" {whose} is optimal: no plan can be faster by more than {most}."
     over, share = time_text(over_s), share_text(over_s / bound_s)
-    return f" **{baseline}** is itself {over} ({share}) above the bound."
+    return f" {whose} is itself {over} ({share}) above the bound."
 
 
 def causes(session: Session, base: OpenPlan, plan: OpenPlan, row: Row) -> None:

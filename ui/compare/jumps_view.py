@@ -18,15 +18,15 @@ def jump_buttons(session: Session, plans: Sequence[str], time: int, group: int, 
 
     `group` -1: the first move of the slot.
     """
-    where = instruction_name(session.open.program, time)
+    where = plain(instruction_name(session.open.program, time))
     places = st.columns(len(plans))
     for number, (place, name) in enumerate(zip(places, plans, strict=True)):
         if place.button(
-            f"Play “{name}” at {plain(where)}",
+            f"Play “{plain(name)}” at {where}",
             key=f"{key}_{number}",
             icon=":material/memory:",
             width="stretch",
-            help=f"Open the plan “{name}” on the map at slot {time:,}",
+            help=f"Open the plan “{plain(name)}” on the map at slot {time:,}",
         ):
             go_to(session, name, time, group)
 

@@ -8,7 +8,7 @@ import streamlit as st
 from engine.analysis.plan_diff import first_divergence
 from ui.compare.jumps_view import jump_buttons
 from ui.compare.maps.component import SIDE_BY_SIDE
-from ui.components.markdown import code
+from ui.components.markdown import code, plain
 from ui.components.names import tensor_name
 from ui.components.table_view import NOT_OBSERVED, chosen_row
 from ui.components.units import gain_text, share_text, time_text
@@ -152,7 +152,8 @@ def _costs() -> None:
     differences, costs = caching.differences_of(
         (first.identity, second.identity), program, first.plan, second.plan
     )
-    st.markdown(f"##### What each tensor costs more under {second.name} than under {first.name}")
+    more, less = plain(second.name), plain(first.name)
+    st.markdown(f"##### What each tensor costs more under {more} than under {less}")
     if not costs:
         st.caption("No tensor costs more or less: where the plans differ, it costs no time.")
         return

@@ -108,7 +108,7 @@ def _figures(
     is_lost = opened.bound_s is None and has_ended
     bound = "–" if is_lost else "…" if opened.bound_s is None else time_text(opened.bound_s)
     places[0].metric("All slow", time_text(program.all_slow_s), help=about("All slow"))
-    whose = f" Here: {best.solver}." if best else ""
+    whose = f" Here: {plain(best.solver)}." if best else ""
     fastest = time_text(best.latency_s) if best else "–"
     places[1].metric("Best plan", fastest, help=about("Best plan") + whose)
     places[2].metric("Lower bound", bound, help=about("Lower bound"))
@@ -150,7 +150,7 @@ def _controls(session: Session) -> None:
 def _failures(opened: OpenProgram) -> None:
     for job in opened.jobs:
         if job.state == FAILED and job.order.kind in _SHOWN:
-            st.error(f"**{job.solver}**: {plain(job.error)}", icon=":material/error:")
+            st.error(f"**{plain(job.solver)}**: {plain(job.error)}", icon=":material/error:")
 
 
 def _mode_bar(session: Session, rows: list[Row]) -> None:

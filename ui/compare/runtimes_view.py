@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ui.components.markdown import plain
 from ui.components.table_view import show_table
 from ui.model.compare.ranking import Row, losses, table
 from ui.session.late_charts_view import late_chart
@@ -44,7 +45,9 @@ def show(session: Session, rows: list[Row]) -> None:
     picked = chosen.selection.cells
     name = names[picked[0][0]] if picked else None
     if st.button(
-        f"Open {name} on the map" if name else "Choose a row above to open its plan on the map",
+        f"Open {plain(name)} on the map"
+        if name
+        else "Choose a row above to open its plan on the map",
         key="open_plan",
         disabled=name is None,
         icon=":material/memory:",

@@ -8,6 +8,7 @@ import streamlit as st
 
 from engine.program.provenance import uncounted_by_slot
 from ui.compare.jumps_view import jump_buttons
+from ui.components.markdown import plain
 from ui.components.table_view import NOT_OBSERVED, chosen_row, show_table
 from ui.model.compare.comparison import MOST_PLANS
 from ui.model.compare.timing import kinds_table, time_chart, time_table
@@ -68,14 +69,15 @@ def _instructions(name: str, against: str | None) -> None:
     key = plan.identity
     if against is None:
         rows = time_table(program, mine, None, uncounted_by_slot(program, plan.plan.is_fast))
-        st.markdown(f"##### Time per instruction under {name}")
+        st.markdown(f"##### Time per instruction under {plain(name)}")
     else:
         other = session.open.plans[against]
         uncounted = uncounted_by_slot(program, plan.plan.is_fast, other.plan.is_fast)
         theirs = caching.breakdown_of(other.identity, program, other.plan)
         rows = time_table(program, theirs, mine, uncounted)
         key += other.identity
-        st.markdown(f"##### What each instruction takes more under {name} than under {against}")
+        more, less = plain(name), plain(against)
+        st.markdown(f"##### What each instruction takes more under {more} than under {less}")
     if rows.empty:
         st.caption("Every instruction takes the same time under both plans.")
         return

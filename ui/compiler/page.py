@@ -78,7 +78,7 @@ def _figures(opened: OpenProgram, places: list[st.delta_generator.DeltaGenerator
 def _failures(opened: OpenProgram) -> None:
     for job in opened.jobs:
         if job.state == FAILED and job.order.kind in OF_COMPILER:
-            st.error(f"**{job.solver}**: {plain(job.error)}", icon=":material/error:")
+            st.error(f"**{plain(job.solver)}**: {plain(job.error)}", icon=":material/error:")
 
 
 def _remember(session: Session) -> None:

@@ -11,6 +11,7 @@ from engine.compiler.steering.flags_file import Flags
 from ui.compare.jumps_view import go_to
 from ui.compiler.instructions_view import instructions
 from ui.compiler.options_view import options_code
+from ui.components.markdown import plain
 from ui.components.table_view import chosen_row
 from ui.components.units import share_text
 from ui.model.compiler.placements import Fate, fates, placements_map
@@ -38,6 +39,7 @@ def show(session: Session) -> None:
             "Compile",
             names,
             default=state.shown,
+            format_func=plain,
             required=True,
             key=f"verdict_{session.program_name}_{state.edition}",
         )
@@ -102,7 +104,7 @@ def _ways_on(session: Session, compiled: CompiledPlan) -> None:
     asked = _asked(session, compiled)
     other = asked.name if asked else next(iter(session.open.plans))
     if compare.button(
-        f"Compare with “{other}”",
+        f"Compare with “{plain(other)}”",
         icon=":material/compare_arrows:",
         key="compare_compiled",
         width="stretch",
@@ -124,7 +126,7 @@ def _placements(session: Session, compiled: CompiledPlan, asked: OpenPlan | None
         st.caption("Nothing was aimed at.")
         return
     if asked is not None:
-        st.markdown(f"##### The map of “{asked.name}”, and what became of it")
+        st.markdown(f"##### The map of “{plain(asked.name)}”, and what became of it")
         st.html(placements_map(program, asked.plan, rows))
     _table(session, compiled, rows)
 
@@ -144,6 +146,8 @@ def _table(session: Session, compiled: CompiledPlan, rows: Sequence[Fate]) -> No
         return
     row = rows[number]
     if st.button(
-        f"Play “{compiled.name}” at {row.name}", icon=":material/memory:", key="placement_jump"
+        f"Play “{plain(compiled.name)}” at {plain(row.name)}",
+        icon=":material/memory:",
+        key="placement_jump",
     ):
         go_to(session, compiled.name, row.slot, row.group)

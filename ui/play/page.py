@@ -210,7 +210,7 @@ def _solve_form(session: Session) -> None:
         return
     plan = opened.plans[made]
     row = caching.row_of(plan.identity, opened.program, plan.plan, made)
-    if st.button(f"Show the plan of {made}: {time_text(row.latency_s)}", key="solved"):
+    if st.button(f"Show the plan of {plain(made)}: {time_text(row.latency_s)}", key="solved"):
         session.show_plan(made)
         st.rerun()
 

@@ -118,7 +118,7 @@ def failures(session: Session) -> None:
     """Show the errors of the jobs of this page that have failed."""
     for job in _jobs(session):
         if job.state == FAILED:
-            st.error(f"**{title_of(job)}**: {plain(job.error)}", icon=":material/error:")
+            st.error(f"**{plain(title_of(job))}**: {plain(job.error)}", icon=":material/error:")
 
 
 def _jobs(session: Session) -> list[Job]:

@@ -21,6 +21,7 @@ from tests.solvers.broken_plugin import plugins_of
 from tests.strategies import all_slow_plan
 from tests.ui.apps import SECONDS, open_view
 from ui.compare import exports_view
+from ui.components.markdown import plain
 from ui.components.units import gain_text
 from ui.jobs.protocol import BOUND, DONE
 from ui.jobs.queue import Workshop
@@ -124,7 +125,7 @@ def test_a_row_that_was_chosen_is_of_its_own_program() -> None:
     key = results_of(at).proto.id.split("-", 2)[2]
     at.session_state[key] = {"selection": {"rows": [], "columns": [], "cells": [(1, "solver")]}}
     at.run()
-    assert at.button(key="open_plan").label == "Open xla_compiled on the map"
+    assert at.button(key="open_plan").label == f"Open {plain('xla_compiled')} on the map"
     opening.open_named(at.session_state["explorer"], TEACHING)
     at.run()
     assert not at.exception
@@ -379,7 +380,7 @@ def test_everything_can_be_taken_away() -> None:
     labels = [b.proto.label for b in at.get("download_button")]
     plan = {"Plan (JSON)", "Map (SVG)", "Timeline (Chrome trace)"}
     assert {"Reproducible bundle (zip)", "Runtimes (CSV)", *plan} <= set(labels)
-    assert sum("greedy − xla_compiled" in label for label in labels) == 2
+    assert sum(f"greedy − {plain('xla_compiled')}" in label for label in labels) == 2
 
 
 def test_a_click_on_the_chosen_tab_keeps_it() -> None:

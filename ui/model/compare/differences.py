@@ -14,7 +14,7 @@ from engine.game.moves import Move
 from engine.program.floors import worth_s
 from engine.program.model import Program, Touch
 from engine.program.provenance import more_s
-from ui.components.markdown import code
+from ui.components.markdown import code, plain
 from ui.components.names import instruction_name, tensor_name
 from ui.components.units import address_text, count_text, share_text, time_text, times_text
 
@@ -35,15 +35,16 @@ def summary(names: tuple[str, str], latencies_s: tuple[float, float], unmeasured
     """
     difference_s = latencies_s[1] - latencies_s[0]
     if abs(difference_s) < 1e-6 * latencies_s[0]:
-        return f"**{names[1]}** and **{names[0]}** take the same time, {time_text(latencies_s[0])}."
+        same = time_text(latencies_s[0])
+        return f"**{plain(names[1])}** and **{plain(names[0])}** take the same time, {same}."
     word = "faster" if difference_s < 0 else "slower"
     change = abs(difference_s) / latencies_s[0]
     share = share_text(change, 1 if change >= _SMALL else 2)
     gap = f"**{time_text(abs(difference_s))}** ({share})"
     loser, winner = names if difference_s < 0 else names[::-1]
-    caveat = f" No win for **{winner}**: XLA's plan was read in part only."
+    caveat = f" No win for **{plain(winner)}**: XLA's plan was read in part only."
     caveat = caveat if loser == unmeasured else ""
-    return f"**{names[1]}** is {gap} {word} than **{names[0]}**.{caveat}"
+    return f"**{plain(names[1])}** is {gap} {word} than **{plain(names[0])}**.{caveat}"
 
 
 def counts_text(differences: Sequence[TouchDifference], num_touches: int) -> str:
@@ -63,8 +64,8 @@ def divergence_text(program: Program, difference: TouchDifference, names: tuple[
     return (
         f"Slot {difference.time:,}, {code(instruction)} {verb}"
         f" {code(tensor_name(program, difference.group))} ({_stake_text(program, touch)}):"
-        f" {names[0]} {_service_text(difference.first, touch)},"
-        f" {names[1]} {_service_text(difference.second, touch)}."
+        f" {plain(names[0])} {_service_text(difference.first, touch)},"
+        f" {plain(names[1])} {_service_text(difference.second, touch)}."
     )
 
 

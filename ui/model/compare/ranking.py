@@ -13,7 +13,7 @@ from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
-from ui.components.charts import LINE, SLOW, STALL
+from ui.components.charts import LINE, SLOW, STALL, escaped
 from ui.components.units import time_text
 
 VALID = "valid"
@@ -134,7 +134,8 @@ _BAR_PX = 38
 def losses(program: Program, rows: Sequence[Row], bound_s: float | None) -> go.Figure:
     """What each plan loses to slow memory and stalls, in microseconds above all fast."""
     order = ranked(rows)[::-1]
-    names = [r.solver if r.verdict == VALID else f"{r.solver} (breaks {r.verdict})" for r in order]
+    breaks = ["" if r.verdict == VALID else f" (breaks {r.verdict})" for r in order]
+    names = [escaped(r.solver) + rule for r, rule in zip(order, breaks, strict=True)]
     figure = go.Figure()
     _add_bars(figure, names, "slow memory", SLOW, [r.slow_s for r in order])
     _add_bars(figure, names, "stalls", STALL, [r.stall_s for r in order])
