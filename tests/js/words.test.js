@@ -84,15 +84,15 @@ test("a move is a sentence", () => {
 });
 
 test("slots are told to the last one, and what comes before the program in words", () => {
-  const spans = [[3, 4], [1200, 1300], [-1, 24], [-1, 1]]; // prettier-ignore
+  const spans = [
+    [3, 4],
+    [1200, 1300],
+    [-1, 24],
+    [-1, 1],
+  ];
   assert.deepEqual(
     spans.map((span) => words.slotsText(...span)),
-    [
-      "slot 3",
-      "slots 1,200 to 1,299",
-      "slots 0 to 23, from the previous run on",
-      "slot 0, from the previous run on",
-    ],
+    ["slot 3", "slots 1,200 to 1,299", "slots 0 to 23, from the previous run on", "slot 0, from the previous run on"],
   );
 });
 
