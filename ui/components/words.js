@@ -105,7 +105,9 @@ function escapeText(text) {
 }
 
 function cardOf(title, rows) {
-  const body = rows.map(([name, value]) => `<tr><td>${name}</td><td>${escapeText(value)}</td></tr>`).join("");
+  const body = rows
+    .map(([name, value]) => `<tr><td>${escapeText(name)}</td><td>${escapeText(value)}</td></tr>`)
+    .join("");
   return `<b>${escapeText(title)}</b><table>${body}</table>`;
 }
 
