@@ -32,7 +32,7 @@ class TreeReplay:
 
     state: NDArray[np.uint8]  # [N + 1]
     reward_s: NDArray[np.float32]  # [N + 1]
-    place: NDArray[np.int32]  # [N + 1, 5]
+    place: NDArray[np.int64]  # [N + 1, 5]
     gone: dict[int, list[int]] = field(default_factory=dict)
 
 
@@ -44,7 +44,7 @@ def replay_tree(
     replayed = TreeReplay(
         state=np.zeros(count, np.uint8),
         reward_s=np.zeros(count, np.float32),
-        place=np.full((count, 5), -1, np.int32),
+        place=np.full((count, 5), -1, np.int64),
     )
     # A parent has at least the visits of its child and comes before it.
     wanted = sorted(range(1, count), key=lambda i: (-visits[i], i))[:MOST_NODES]

@@ -109,6 +109,16 @@ test("a draft changes its rows and leaves the plan that it is about", () => {
   assert.equal(whole.withDraft({ ...draft, number: 9, on: 8 }), whole);
 });
 
+test("a draft of tensors that 32 bits cannot count fills fast memory as far as they do", () => {
+  const whole = plan();
+  whole.group_granules = Float64Array.of(2 ** 40, 2 ** 33);
+  whole.stay_offset = Float64Array.of(1, 2 ** 40 + 1);
+  const stays = [[1], [[1, 2 ** 40 + 1, 1, 2]]];
+  const changed = whole.withDraft({ number: 1, on: 0, tip: 3, slots: [], actions: [], stays });
+  assert.deepEqual([...changed.slot_used], [2 ** 40 + 1, 2 ** 40 + 2 ** 33 + 1, 2 ** 40 + 1]);
+  assert.equal(changed.stayAt(1, 2 ** 40 + 2 ** 32), 1);
+});
+
 test("the curve says what is saved before each move, stalls taken off", () => {
   assert.deepEqual([...savedBefore(plan())], [0, 5, 2, 9, 14 - 3 + 6 - 2 + 2]);
 });

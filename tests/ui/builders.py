@@ -10,6 +10,7 @@ from engine.program.io import content_hash
 from engine.program.model import Program
 from tests.ui.network import residual_network
 
+HUGE = 2**26
 SLACK = 2
 """Slots that a prefetch is given before its tensor is read."""
 STRIKE = "window.struck = 1"
@@ -32,6 +33,23 @@ def hostile_program() -> Program:
         name=MARKUP,
         instructions=tuple(map(hostile, program.instructions)),
         values=tuple(map(hostile, program.values)),
+    )
+
+
+def enlarged(program: Program) -> Program:
+    """The program with all of its granules `HUGE` times as many, on hardware as much larger."""
+    chip = program.hardware
+
+    def size(num_bytes: int) -> int:
+        return -(-num_bytes // chip.alignment) * chip.alignment * HUGE
+
+    return replace(
+        program,
+        hardware=replace(chip, fast_bytes=HUGE * chip.fast_bytes, bandwidth=HUGE * chip.bandwidth),
+        values=tuple(replace(v, size_bytes=size(v.size_bytes)) for v in program.values),
+        instructions=tuple(
+            replace(i, reserved_bytes=size(i.reserved_bytes)) for i in program.instructions
+        ),
     )
 
 

@@ -71,6 +71,10 @@ READS, WRITES, SINK = 1, 2, 4
 Column = NDArray[Any]
 
 
+GRANULES = "f8"
+"""The type of sizes and addresses: 32 bits hold no tensor of 4 GiB at an alignment of 1."""
+
+
 def granules(program: Program, num_bytes: int) -> int:
     """Bytes in whole granules, rounded up."""
     return -(-num_bytes // program.hardware.alignment)
@@ -81,16 +85,14 @@ def fast_granules(program: Program) -> int:
     return program.hardware.fast_bytes // program.hardware.alignment
 
 
-def reserved_granules(program: Program) -> NDArray[np.int64]:
+def reserved_granules(program: Program) -> NDArray[np.float64]:
     """`[T]` granules of scratch per slot."""
-    return np.array(
-        [granules(program, i.reserved_bytes) for i in program.instructions], dtype=np.int64
-    )
+    return np.array([granules(program, i.reserved_bytes) for i in program.instructions], GRANULES)
 
 
-def group_granules(program: Program) -> NDArray[np.uint32]:
+def group_granules(program: Program) -> NDArray[np.float64]:
     """`[G]` size of each group."""
-    return np.array([granules(program, g.size_bytes) for g in program.groups], "u4")
+    return np.array([granules(program, g.size_bytes) for g in program.groups], GRANULES)
 
 
 def group_kinds(program: Program) -> NDArray[np.uint8]:

@@ -19,7 +19,7 @@ from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import solve
-from tests.ui.builders import first_fit_plan
+from tests.ui.builders import HUGE, enlarged, first_fit_plan
 from tests.ui.network import residual_network
 from ui.components.map_svg import picture
 from ui.components.names import slots_text, tensor_name
@@ -208,6 +208,17 @@ def test_a_stay_ends_in_the_same_slot_wherever_it_is_told() -> None:
     assert shown == slots_text(stay.start, stay.end)
     whole = picture(program, plan, "XLA's", 1e-3)
     assert all(escape(slots_text(s.start, s.end)) in whole for s in plan.stays)
+
+
+def test_panels_hold_sizes_and_addresses_of_more_than_32_bits(program: Program) -> None:
+    found = []
+    for shown in (program, enlarged(program)):
+        plan = first_fit_plan(shown)
+        panel = Panel("a", "", "a", plan, simulate(shown, plan))
+        found.append(unpack(sheet(shown, [panel], "title"))[1])
+    small, large = found
+    for name in ("group_granules", "p0_stay_offset", "slot_reserved"):
+        assert large[name].tolist() == (small[name] * float(HUGE)).tolist(), name
 
 
 def test_the_peak_in_words(program: Program, pair: tuple[Pair, Pair]) -> None:

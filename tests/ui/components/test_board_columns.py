@@ -10,9 +10,9 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
 from tests.strategies import random_program
-from tests.ui.builders import first_fit_plan
+from tests.ui.builders import HUGE, enlarged, first_fit_plan
 from tests.ui.network import residual_network
-from ui.components.memory_map.board import board, heat, used_granules
+from ui.components.memory_map.board import NONE, board, heat, used_granules
 from ui.components.memory_map.plan_actions import NO_ACTION, actions_of
 from ui.components.packing import SINK, unpack
 
@@ -49,6 +49,19 @@ def test_time_adds_up_to_the_latency(program: Program, plan: Plan, columns: Colu
     assert begin[-1] == pytest.approx(simulation.latency_s)
     parts = columns["slot_fast"] + columns["slot_slow"] + columns["slot_stall"]
     assert np.allclose(np.diff(begin), parts, rtol=1e-5, atol=1e-12)
+
+
+def test_sizes_and_addresses_may_have_more_than_32_bits(
+    program: Program, plan: Plan, columns: Columns
+) -> None:
+    huge = enlarged(program)
+    large = first_fit_plan(huge)
+    _, found = unpack(board(huge, large, moves(huge), simulate(huge, large), "huge"))
+    assert columns["stay_offset"].max() * HUGE > 2**32
+    for name in ("group_granules", "stay_offset", "slot_used", "slot_reserved"):
+        assert found[name].tolist() == (columns[name] * float(HUGE)).tolist(), name
+    kept = columns["copy_offset"] != NONE
+    assert (found["copy_offset"][kept] == columns["copy_offset"][kept] * float(HUGE)).all()
 
 
 def test_stays_lie_within_fast_memory(program: Program, plan: Plan, columns: Columns) -> None:

@@ -16,6 +16,7 @@ from engine.game.moves import NUM_ACTIONS, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.program import library
 from engine.program.model import Program
+from tests.ui.builders import HUGE, enlarged
 from tests.ui.network import residual_network
 from tests.ui.search_traces import made_up_trace
 from ui.components.packing import unpack
@@ -31,6 +32,20 @@ def position(move: int, program: Program = PROGRAM, trace: SearchTrace = TRACE) 
     for action in trace.action[:move]:
         game.step(int(action))
     return game
+
+
+def test_imagined_and_standing_blocks_may_have_addresses_of_more_than_32_bits() -> None:
+    half = TRACE.num_moves // 2
+    small, large = (
+        unpack(position_message(position(half, p), [Root("", TRACE, half)], TRACE.par, "g", 1))[1]
+        for p in (PROGRAM, enlarged(PROGRAM))
+    )
+    offsets = small["standing"].reshape(-1, 5)[:, 1] * float(HUGE)
+    assert offsets.max() > 2**32
+    assert large["standing"].reshape(-1, 5)[:, 1].tolist() == offsets.tolist()
+    place, huge = (m["t0_place"].reshape(-1, 5) for m in (small, large))
+    made = place[:, 0] >= 0
+    assert (huge[made, :2] == place[made, :2] * float(HUGE)).all()
 
 
 def test_curves_end_at_what_the_game_saved() -> None:

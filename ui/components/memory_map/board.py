@@ -146,8 +146,8 @@ def _slot_columns(program: Program, plan: Plan, simulation: Simulation) -> dict[
         "slot_stall": stall_before_s(simulation),
         "slot_spare": np.array(spare, "f8"),
         "slot_begin": slot_begin(simulation).astype("f8"),
-        "slot_used": used_granules(program, plan.stays).astype("u4"),
-        "slot_reserved": reserved_granules(program).astype("u4"),
+        "slot_used": used_granules(program, plan.stays),
+        "slot_reserved": reserved_granules(program),
         "slot_opcode": np.array([opcodes[i.opcode] for i in instructions], "u2"),
         "slot_times": np.array([program.multiplicity(i.level) for i in instructions], "f4"),
     }
@@ -163,9 +163,9 @@ def stall_before_s(simulation: Simulation) -> NDArray[np.float64]:
     return stall
 
 
-def used_granules(program: Program, stays: Sequence[Stay]) -> NDArray[np.int64]:
+def used_granules(program: Program, stays: Sequence[Stay]) -> NDArray[np.float64]:
     """`[T]` granules of fast memory that stays and scratch take in each slot."""
-    change = np.zeros(program.num_slots + 1, dtype=np.int64)
+    change = np.zeros(program.num_slots + 1)
     for stay in stays:
         size = granules(program, program.groups[stay.group].size_bytes)
         change[max(0, stay.start)] += size

@@ -107,13 +107,13 @@ class PlanData {
   }
 
   countUsed() {
-    const change = new Int32Array(this.numSlots + 1);
+    const change = new Float64Array(this.numSlots + 1);
     for (let i = 0; i < this.numStays; i++) {
       const size = this.group_granules[this.stay_group[i]];
       change[Math.max(0, this.stay_start[i])] += size;
       change[this.stay_end[i]] -= size;
     }
-    this.slot_used = new Uint32Array(this.numSlots);
+    this.slot_used = new Float64Array(this.numSlots);
     for (let k = 0, used = 0; k < this.numSlots; k++) {
       used += change[k];
       this.slot_used[k] = used + this.slot_reserved[k];

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ui.components.packing import Column
+from ui.components.packing import GRANULES, Column
 
 PICO = 1e-12
 """Rows are integers, so seconds travel in them as picoseconds."""
@@ -31,7 +31,7 @@ class ColumnSpec:
 TABLES: Mapping[str, tuple[ColumnSpec, ...]] = {
     "stays": (
         ColumnSpec("stay_group", "i4"),
-        ColumnSpec("stay_offset", "i4"),
+        ColumnSpec("stay_offset", GRANULES),
         ColumnSpec("stay_start", "i4"),
         ColumnSpec("stay_end", "i4"),
         ColumnSpec("stay_arrival", "i4"),
@@ -41,7 +41,7 @@ TABLES: Mapping[str, tuple[ColumnSpec, ...]] = {
         ColumnSpec("copy_prefetch", "u1"),
         ColumnSpec("copy_start", "i4"),
         ColumnSpec("copy_deadline", "i4"),
-        ColumnSpec("copy_offset", "i4"),
+        ColumnSpec("copy_offset", GRANULES),
     ),
     "service": (
         ColumnSpec("service_prefetch", "u1"),

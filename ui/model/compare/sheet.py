@@ -19,6 +19,7 @@ from engine.plan.simulate import Simulation
 from engine.program.model import Program
 from ui.components.names import group_names
 from ui.components.packing import (
+    GRANULES,
     fast_granules,
     group_granules,
     group_kinds,
@@ -63,7 +64,7 @@ def sheet(program: Program, panels: Sequence[Panel], title: str) -> bytes:
     }
     columns = {
         "slot_fast": np.array(program.least_s, _SECONDS),
-        "slot_reserved": reserved_granules(program).astype("u4"),
+        "slot_reserved": reserved_granules(program),
         "group_granules": group_granules(program),
         "group_kind": group_kinds(program),
     }
@@ -85,7 +86,7 @@ def _plan_columns(
     stall[-1:] += parts.stall_s[-1]
     return {
         "stay_group": np.array([s.group for s in stays], "i4"),
-        "stay_offset": np.array([s.offset // program.hardware.alignment for s in stays], "i4"),
+        "stay_offset": np.array([s.offset // program.hardware.alignment for s in stays], GRANULES),
         "stay_start": np.array([s.start for s in stays], "i4"),
         "stay_end": np.array([s.end for s in stays], "i4"),
         "stay_mark": np.array(stay_marks, "u1"),

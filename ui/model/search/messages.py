@@ -23,6 +23,7 @@ from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
 from ui.components.names import group_names
 from ui.components.packing import (
+    GRANULES,
     fast_granules,
     group_granules,
     move_columns,
@@ -73,7 +74,7 @@ def game_message(
             "move_action": trace.action.astype(np.uint8),
             "move_choice": trace.legal.sum(axis=1).astype(np.uint8),
             "group_granules": group_granules(program),
-            "slot_reserved": reserved_granules(program).astype("u4"),
+            "slot_reserved": reserved_granules(program),
             "so_far": by_move.so_far,
             "search": by_move.search,
             "raw": by_move.raw,
@@ -131,12 +132,12 @@ def position_message(
             "prior": trace.tree_prior[row, :count],
             "state": replayed.state,
             "real": _above_par(replayed, depth, par_s, move),
-            "place": replayed.place.ravel(),
+            "place": replayed.place.ravel().astype(GRANULES),
         }
         columns |= {f"t{number}_{name}": column for name, column in tree.items()}
     moves = game.moves
     last = moves[min(move + deepest, len(moves) - 1)].time + _AHEAD_SLOTS
-    blocks = np.array(standing(game, last), np.int32).reshape(-1, 5)
+    blocks = np.array(standing(game, last), GRANULES).reshape(-1, 5)
     columns["standing"] = blocks.ravel()
     names = "|".join(root.name for root in roots)
     header = {"game": identity, "move": move, "nonce": nonce, "key": f"{move}|{names}"}
