@@ -5,11 +5,11 @@ import { test } from "node:test";
 import { declared } from "./declared.js";
 
 const MAP = "components/memory_map/";
-const NAMES = ["partsOfPlan", "partsOfGhosts", "legendOf", "ghostLegend", "COLOURINGS"];
+const NAMES = ["partsOfPlan", "partsOfGhosts", "legendOf", "ghostLegend", "COLOURINGS", "termHtml"];
 const found = declared(
   NAMES,
   ["components/words.js", "components/palette.js", `${MAP}colours.js`],
-  "const GLOSSARY = {};",
+  'const GLOSSARY = { prior: "what the network expects" };',
 );
 const palette = { kinds: ["blue", "green", "orange", "violet"], green: "#008000", gray: "#808080" };
 
@@ -31,6 +31,11 @@ function told(plan, ghosts) {
     .filter(([, , , part]) => !part || parts.has(part))
     .map(([, text]) => text);
 }
+
+test("a term of the glossary is explained, and no other word is taken for one", () => {
+  assert.match(found.termHtml("Prior"), /aria-description="what the network expects"/);
+  for (const layer of ["constructor", "toString", "__proto__"]) assert.equal(found.termHtml(layer), layer);
+});
 
 test("an empty board needs no legend", () => {
   assert.deepEqual(told(BARE, []), []);

@@ -12,6 +12,19 @@ const colours = declared(["heatOf", "rangeOf", "logShare", "HEAT"], [`${MAP}colo
 const WORDS = "components/words.js";
 const { Listing } = declared(["Listing"], [WORDS, `${MAP}listing.js`], "const NONE = -1, UNDECIDED = 5;");
 const { savedBefore } = declared(["savedBefore"], [WORDS, `${MAP}plan.js`, `${MAP}curve.js`], "const TABLES = {};");
+const { taken } = declared(
+  ["taken"],
+  [WORDS, "components/palette.js", `${MAP}colours.js`, `${MAP}share.js`],
+  `class MapView {}
+  const CURVES = ["total", "lead"];
+  const areaOfText = () => null;
+  function taken(look) {
+    const axes = { fit() {}, clamp() {} };
+    const map = Object.assign(new MapView(), { colour: "kind", curve: "total", axes });
+    map.takeLook(look);
+    return map;
+  }`,
+);
 const { actionOf } = declared(["actionOf"], [`${MAP}keys.js`], "class MapView {}");
 
 // Two groups of 4 and 2 granules: the first stays in slots 0 to 2, the second in slot 2.
@@ -157,6 +170,11 @@ test("Shift goes to the other end, whatever sign it makes of a digit", () => {
   assert.deepEqual([pressed("1", true, "Digit1"), pressed("&", false, "Digit1")], [0, undefined]);
   assert.deepEqual([pressed("C"), pressed("c", true)], [0, 3]);
   assert.deepEqual([pressed("D", true, "KeyD"), pressed("#", true, "Digit3")], [undefined, undefined]);
+});
+
+test("of a look is taken what means something", () => {
+  assert.equal(taken({ colour: "age" }).colour, "age");
+  for (const colour of ["constructor", "toString", "pink", undefined]) assert.equal(taken({ colour }).colour, "kind");
 });
 
 test("ticks are round and inside", () => {

@@ -158,9 +158,15 @@ function slotCard(plan, slot) {
   return cardOf(plan.instruction_names[slot], rows);
 }
 
-// A label, explained on hover and focus if it is a term of the glossary (glossary.toml).
+// What a term of the glossary (glossary.toml) means; nothing of another word.
+function meaningOf(label) {
+  const term = label.toLowerCase();
+  return Object.hasOwn(GLOSSARY, term) ? GLOSSARY[term] : undefined;
+}
+
+// A label, explained on hover and focus if it is a term.
 function termHtml(label) {
-  const text = GLOSSARY[label.toLowerCase()];
+  const text = meaningOf(label);
   if (!text) return escapeText(label);
   return `<dfn tabindex="0" aria-description="${escapeText(text)}">${escapeText(label)}</dfn>`;
 }

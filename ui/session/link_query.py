@@ -95,14 +95,21 @@ _FREE = (
 
 _FOUR_NUMBERS = ("window", "area")
 """Parameters that say a rectangle."""
+_LOOK = ("window", "axis", "colour", "curve", "area")
+"""Parameters that only the map reads."""
+
+
+def look_of(query: Mapping[str, str]) -> dict[str, str]:
+    """What a link says of the map's look, without what means nothing."""
+    return {name: query[name] for name in _LOOK if name in query and _is_meant(query, name)}
 
 
 def ignored(query: Mapping[str, str], num_groups: int) -> str:
     """What of a link means nothing here, as a sentence; empty where all of it means something."""
-    odd = [name for name, words in CHOICES.items() if name in query and query[name] not in words]
+    odd = [name for name in CHOICES if name in query and not _is_meant(query, name)]
     odd += [n for n in ("select", "group") if n in query and index_of(query[n], num_groups) < 0]
     odd += ["content"] * ("content" in query and not content_of(query))
-    odd += [n for n in _FOUR_NUMBERS if n in query and not _is_window(query[n])]
+    odd += [name for name in _FOUR_NUMBERS if name in query and not _is_meant(query, name)]
     known = {*CHOICES, *_FREE, *_FOUR_NUMBERS, "select", "group", "content"}
     return _said(query, [*odd, *_unknown(query, known)])
 
@@ -124,9 +131,11 @@ def _said(query: Mapping[str, str], odd: Sequence[str]) -> str:
     return f"Parts of the link mean nothing here and were left aside: {parts}{more}."
 
 
-def _is_window(text: str) -> bool:
-    """Whether it is four numbers, as the map and Compare write them."""
-    parts = re.split("[_,]", text)
+def _is_meant(query: Mapping[str, str], name: str) -> bool:
+    """Whether it is one of the words, or four numbers as the map and Compare write them."""
+    if name in CHOICES:
+        return query[name] in CHOICES[name]
+    parts = re.split("[_,]", query[name])
     try:
         return len(parts) in (4, 5) and all(math.isfinite(float(p)) for p in parts[-4:])
     except ValueError:

@@ -14,12 +14,10 @@ from ui.components.memory_map.plan_actions import telling_move
 from ui.model.play.film import Film
 from ui.model.play.line import Line
 from ui.session import caching
-from ui.session.link_query import content_part, game_text, index_of, move_of
+from ui.session.link_query import content_part, game_text, index_of, look_of, move_of
 from ui.session.opening import file_of, is_everybodys
 from ui.session.state import OpenPlan, Session
 
-LOOK = ("window", "axis", "colour", "curve", "area")
-"""Parameters that only the map reads."""
 _LONGEST = 300
 """Characters of a line that the address bar carries at every step, else its number; copied links
 carry any."""
@@ -35,7 +33,7 @@ def follow(session: Session, line: Line | None, query: Mapping[str, str]) -> Non
     """
     if query.get("program") != session.program_name:
         return
-    session.look = {name: query[name] for name in LOOK if name in query}
+    session.look = look_of(query)
     moves = caching.moves_of(session.open.identity, session.open.program)
     is_of_plan = "line" in query and bool(session.plan_name or not query.get("plan"))
     begin = line.follow(query["line"]) if line and is_of_plan else None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.session.link_query import ignored, move_of, unknown
+from ui.session.link_query import ignored, look_of, move_of, unknown
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,12 @@ def test_what_means_nothing_is_said(query: dict[str, str], told: tuple[str, ...]
     text = ignored(query, 10)
     assert bool(text) == bool(told)
     assert all(part in text for part in told)
+
+
+def test_a_look_is_what_means_something() -> None:
+    meant = {"colour": "age", "window": "0_10_0_20"}
+    assert look_of({**meant, "axis": "constructor", "area": "all", "move": "3"}) == meant
+    assert look_of({"colour": "constructor"}) == {}
 
 
 def test_a_page_says_which_parameters_it_does_not_know() -> None:

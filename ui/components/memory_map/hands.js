@@ -57,7 +57,7 @@ MapView.prototype.listen = function () {
 // inside a button can be stepped to.
 MapView.prototype.explainTerms = () => {
   for (const term of document.querySelectorAll(".turn dfn:not([aria-description])")) {
-    const text = GLOSSARY[term.textContent.toLowerCase()];
+    const text = meaningOf(term.textContent);
     if (text) term.setAttribute("aria-description", text);
     if (!term.closest("button")) term.tabIndex = 0;
   }

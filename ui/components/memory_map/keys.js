@@ -92,7 +92,7 @@ MapView.prototype.answers = function (key, isCtrl, isShift, code) {
   else if (step && isShift) this.go(this.state.move + 10 * step);
   else if (neighbour) this.go(this.plan.neighbour(this.state.move, neighbour));
   else if (actionOf(key, isShift, code) !== undefined) this.command("play", { action: actionOf(key, isShift, code) });
-  else if (key in KEYS) this.act(KEYS[key]);
+  else if (Object.hasOwn(KEYS, key)) this.act(KEYS[key]);
   else return false;
   return true;
 };

@@ -160,7 +160,7 @@ MapView.prototype.lookNow = function () {
 };
 
 MapView.prototype.takeLook = function (look) {
-  if (look.colour in COLOURINGS) this.colour = look.colour;
+  if (Object.hasOwn(COLOURINGS, look.colour)) this.colour = look.colour;
   if (CURVES.includes(look.curve)) this.curve = look.curve;
   if (["slots", "seconds"].includes(look.axis)) {
     this.axes.mode = look.axis;

@@ -281,7 +281,7 @@ class MapView extends View {
       mattering: this.plan.mattering(state.move, 1),
       matteringBack: this.plan.mattering(state.move, -1),
     };
-    if (name in moves) {
+    if (Object.hasOwn(moves, name)) {
       if (this.film) this.stop();
       this.go(moves[name]);
       return;
