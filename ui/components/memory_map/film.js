@@ -16,9 +16,9 @@ MapView.prototype.play = function () {
   const from = this.state.move,
     begin = performance.now();
   const pace = this.tour ? this.plan.numMoves / this.tour.seconds : Number(this.root.querySelector(".speed").value);
-  this.root.querySelector('[data-go="play"]').textContent = "❚❚";
+  this.offer("Pause", "❚❚");
   const step = (now) => {
-    this.go(from + Math.floor(((now - begin) / 1000) * pace));
+    this.moveTo(from + Math.floor(((now - begin) / 1000) * pace));
     if (this.state.move >= this.plan.lastMove) return this.stop();
     this.film = requestAnimationFrame(step);
   };
@@ -28,8 +28,16 @@ MapView.prototype.play = function () {
 MapView.prototype.stop = function () {
   cancelAnimationFrame(this.film);
   this.film = null;
-  this.root.querySelector('[data-go="play"]').textContent = "▷";
+  this.offer("Play the moves", "▷");
   this.commit();
+};
+
+// What the button of the film does when it is pressed next.
+MapView.prototype.offer = function (name, sign) {
+  const button = this.root.querySelector('[data-go="play"]');
+  button.textContent = sign;
+  button.title = `${name} (Space)`;
+  button.setAttribute("aria-label", name);
 };
 
 MapView.prototype.changeSpeed = function (step) {

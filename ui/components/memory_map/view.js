@@ -51,6 +51,7 @@ class MapView extends View {
     this.state.overlay = data.overlay;
     if (isOther || data.nonce !== this.nonce) {
       this.nonce = data.nonce;
+      if (this.film) this.stop();
       this.state.selected = data.selected ?? NONE;
       this.state.move = this.bounded(data.move);
       this.reveal();
@@ -230,7 +231,13 @@ class MapView extends View {
     });
   }
 
+  // By hand: that ends a film.
   go(move) {
+    if (this.film) this.stop();
+    this.moveTo(move);
+  }
+
+  moveTo(move) {
     const next = this.bounded(move);
     if (next === this.state.move) return;
     this.state.move = next;
@@ -282,7 +289,6 @@ class MapView extends View {
       matteringBack: this.plan.mattering(state.move, -1),
     };
     if (Object.hasOwn(moves, name)) {
-      if (this.film) this.stop();
       this.go(moves[name]);
       return;
     }
