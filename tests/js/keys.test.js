@@ -7,6 +7,7 @@ import { declared } from "./declared.js";
 const MAP = declared(["HELP", "KEYS", "ACTION_KEYS", "MapView"], ["components/memory_map/keys.js"], "class MapView {}");
 const SEARCH = declared(["HELP"], ["search/tree/keys.js"]);
 const { View } = declared(["View"], ["components/common.js"]);
+globalThis.document = { querySelector: () => null };
 const WALKING = ["←", "→", "↑", "↓", "Esc", "Space"];
 
 function meanings(help) {
@@ -85,6 +86,34 @@ test("while the list of keys is open, nothing behind it answers", () => {
   box.hidden = true;
   pressed(map, "n", {});
   assert.deepEqual(done.slice(3), ["n"]);
+});
+
+test("menus, dialogs and what is open over the page have the keyboard to themselves", () => {
+  globalThis.Element = class {
+    constructor(names) {
+      this.names = names;
+    }
+    closest(selector) {
+      return this.names && selector.includes(this.names) ? this : null;
+    }
+  };
+  const done = [],
+    root = { isConnected: true, querySelector: () => ({ hidden: true }) };
+  const map = Object.assign(new MAP.MapView(), {
+    plan: {},
+    root,
+    answersHelp: () => false,
+    answers: (key) => done.push(key),
+  });
+  for (const place of ['[role^="menu"]', '[role="dialog"]'])
+    for (const key of ["ArrowDown", "End", "Escape", "1"]) assert.ok(!pressed(map, key, new Element(place)).isHeld);
+  let isOpen = true;
+  globalThis.document = { querySelector: (selector) => (isOpen && selector.includes("aria-expanded") ? {} : null) };
+  for (const key of ["Escape", "1"]) assert.ok(!pressed(map, key, new Element()).isHeld);
+  assert.deepEqual(done, []);
+  isOpen = false;
+  pressed(map, "1", new Element());
+  assert.deepEqual(done, ["1"]);
 });
 
 test("a pane that the keyboard is in scrolls by its own keys", () => {

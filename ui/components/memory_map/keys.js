@@ -61,6 +61,10 @@ const WORKED_BY_ARROWS =
 const SCROLLS = ".scroll:focus-visible",
   SCROLLING = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "];
 
+// What lies over the page, from inside and from outside: it has the keyboard to itself.
+const OVER_THE_PAGE = '[role^="menu"], [role="dialog"]',
+  HAS_OPENED = '[aria-haspopup][aria-expanded="true"]';
+
 // Keys belong to the map unless somebody is typing or working another control; on a page where it is
 // but a film, only those that are pressed on it.
 MapView.prototype.key = function (event) {
@@ -71,6 +75,8 @@ MapView.prototype.key = function (event) {
   if (!this.plan || !this.root.isConnected || event.altKey || event.metaKey) return;
   if (target instanceof Element && target.closest(WORKED_BY_ARROWS)) return;
   if (this.answersHelp(event)) return;
+  if (target instanceof Element && target.closest(OVER_THE_PAGE)) return;
+  if (document.querySelector(HAS_OPENED)) return;
   if (target instanceof Element && target.closest(SCROLLS) && SCROLLING.includes(key)) return;
   if (target instanceof Element && target.closest("button, a, summary") && (key === " " || key === "Enter")) return;
   if (!this.answers(key, event.ctrlKey, event.shiftKey, event.code)) return;
