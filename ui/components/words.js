@@ -36,34 +36,35 @@ function moveOfText(text) {
   return /^[0-9]+$/.test(digits) ? Number(digits) - 1 : null;
 }
 
-function digits(amount) {
-  const size = Math.abs(amount);
-  if (size >= 99.95) return whole(amount);
-  return amount.toFixed(size >= 9.995 ? 1 : 2);
+// `more`: so many digits more than the three that are enough to read.
+function digits(amount, more = 0) {
+  const size = Math.abs(amount),
+    places = (size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2) + more;
+  return places ? amount.toFixed(places) : whole(amount);
 }
 
-function sizeText(bytes) {
+function sizeText(bytes, more = 0) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let unit = 0;
   while (bytes >= 1023.5 && unit < units.length - 1) {
     bytes /= 1024;
     unit++;
   }
-  return unit ? `${digits(bytes)} ${units[unit]}` : `${whole(bytes)} B`;
+  return unit ? `${digits(bytes, more)} ${units[unit]}` : `${whole(bytes)} B`;
 }
 
-function timeText(seconds) {
+function timeText(seconds, more = 0) {
   if (Math.abs(seconds) < NOTHING_S) return "0 ns";
-  if (seconds < 0) return `−${timeText(-seconds)}`;
+  if (seconds < 0) return `−${timeText(-seconds, more)}`;
   for (const [unit, scale] of [
     ["s", 1],
     ["ms", 1e-3],
     ["µs", 1e-6],
     ["ns", 1e-9],
   ]) {
-    if (seconds >= 0.9995 * scale) return `${digits(seconds / scale)} ${unit}`;
+    if (seconds >= 0.9995 * scale) return `${digits(seconds / scale, more)} ${unit}`;
   }
-  return `${digits(seconds * 1e9)} ns`;
+  return `${digits(seconds * 1e9, more)} ns`;
 }
 
 // `± 0` for what is only rounding.

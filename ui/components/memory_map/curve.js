@@ -67,21 +67,18 @@ function drawCurve(context, axes, plan, look) {
   const [low, high] = spanOf(curves, marks);
   const y = (value) => top + height - 3 - ((value - low) / (high - low)) * (height - 6);
   labelSpan(context, axes, palette, isLead, low, high);
-  context.save();
-  context.beginPath();
-  context.rect(LEFT, top, axes.plotWidth, height);
-  context.clip();
-  if (isLead) shadeLead(context, axes, plan, palette, curves[0], y);
-  for (const { value, colour, dash } of marks) {
-    strokePath(context, colour, 1.2, dash, [
-      [LEFT, y(value)],
-      [axes.width - RIGHT, y(value)],
-    ]);
-  }
-  for (const { values, end, colour, dash } of curves) {
-    strokePath(context, colour, 1.8, dash, pointsOf(axes, plan, values, end, y));
-  }
-  context.restore();
+  within(context, axes, top, top + height, () => {
+    if (isLead) shadeLead(context, axes, plan, palette, curves[0], y);
+    for (const { value, colour, dash } of marks) {
+      strokePath(context, colour, 1.2, dash, [
+        [LEFT, y(value)],
+        [axes.width - RIGHT, y(value)],
+      ]);
+    }
+    for (const { values, end, colour, dash } of curves) {
+      strokePath(context, colour, 1.8, dash, pointsOf(axes, plan, values, end, y));
+    }
+  });
 }
 
 function spanOf(curves, marks) {

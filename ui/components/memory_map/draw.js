@@ -1,20 +1,18 @@
 // The base layer: grid, scratch, stays and copies; redrawn when the window or the colours change.
 
-const LABELS = 300;
+const LABELS = 300,
+  MOST_DIGITS = 12;
 
 function drawBase(context, axes, plan, look) {
   context.clearRect(0, 0, axes.width, axes.height);
   drawGrid(context, axes, plan, look.palette);
-  context.save();
-  context.beginPath();
-  context.rect(LEFT, axes.top, axes.plotWidth, axes.plotHeight);
-  context.clip();
-  drawScratch(context, axes, plan, look);
-  drawStays(context, axes, plan, look);
-  drawCopies(context, axes, plan, look);
-  look.labels = labelsOf(context, axes, plan, look.palette);
-  drawLimit(context, axes, plan, look.palette);
-  context.restore();
+  within(context, axes, axes.top, axes.bottom, () => {
+    drawScratch(context, axes, plan, look);
+    drawStays(context, axes, plan, look);
+    drawCopies(context, axes, plan, look);
+    look.labels = labelsOf(context, axes, plan, look.palette);
+    drawLimit(context, axes, plan, look.palette);
+  });
   drawRegions(context, axes, plan, look.palette);
   drawTimes(context, axes, plan, look);
   drawLanes(context, axes, plan, look.palette);
@@ -22,38 +20,58 @@ function drawBase(context, axes, plan, look) {
   drawMini(context, axes, plan, look.palette);
 }
 
+// What `draw` draws shows only between these heights, and not beside the plot.
+function within(context, axes, top, bottom, draw) {
+  context.save();
+  context.beginPath();
+  context.rect(LEFT, top, axes.plotWidth, bottom - top);
+  context.clip();
+  draw();
+  context.restore();
+}
+
 function drawGrid(context, axes, plan, palette) {
   context.font = `11px ${palette.font}`;
   context.lineWidth = 1;
   context.textBaseline = "middle";
   context.textAlign = "right";
-  for (const granule of ticksOf(Math.max(0, axes.y0), Math.min(axes.y1, plan.fast_granules), 7, 2)) {
+  const granules = ticksOf(Math.max(0, axes.y0), Math.min(axes.y1, plan.fast_granules), 7, 2),
+    sizes = toldApart(granules, (granule, more) => (granule ? sizeText(granule * plan.granule, more) : "0"));
+  for (const [n, granule] of granules.entries()) {
     const y = Math.round(axes.yOf(granule)) + 0.5;
     context.fillStyle = mix(palette.border, 0.7);
     context.fillRect(LEFT, y - 0.5, axes.plotWidth, 1);
     context.fillStyle = mix(palette.text, 0.65);
-    context.fillText(granule ? sizeText(granule * plan.granule) : "0", LEFT - 6, Math.min(axes.bottom - 5, y));
+    context.fillText(sizes[n], LEFT - 6, Math.min(axes.bottom - 5, y), LEFT - 8);
   }
   context.textAlign = "center";
-  for (const tick of ticksOf(
-    Math.max(0, axes.x0),
-    Math.min(axes.x1, axes.total),
-    Math.max(2, axes.plotWidth / 110),
-    10,
-    axes.mode === "slots" ? 1 : 0,
-  )) {
+  const ticks = ticksOf(
+      Math.max(0, axes.x0),
+      Math.min(axes.x1, axes.total),
+      Math.max(2, axes.plotWidth / 110),
+      10,
+      axes.mode === "slots" ? 1 : 0,
+    ),
+    times = axes.mode === "slots" ? ticks.map(whole) : toldApart(ticks, timeText);
+  for (const [n, tick] of ticks.entries()) {
     const x = Math.round(LEFT + ((tick - axes.x0) / (axes.x1 - axes.x0)) * axes.plotWidth);
     context.fillStyle = mix(palette.border, 0.7);
     context.fillRect(x, axes.top - 4, 1, axes.plotHeight + 4);
     context.fillStyle = mix(palette.text, 0.65);
     if (x > LEFT + 12 || tick === 0) {
-      context.fillText(
-        axes.mode === "slots" ? tick.toLocaleString("en") : timeText(tick),
-        Math.min(x, axes.width - 24),
-        8,
-      );
+      context.fillText(times[n], Math.min(x, axes.width - context.measureText(times[n]).width / 2 - 2), 8);
     }
   }
+}
+
+// The texts of `values`, with as many digits as keep any two of them apart.
+function toldApart(values, textOf) {
+  let texts;
+  for (let more = 0; more <= MOST_DIGITS; more++) {
+    texts = values.map((value) => textOf(value, more));
+    if (new Set(texts).size === texts.length) break;
+  }
+  return texts;
 }
 
 // Scratch as runs of equal height, so that a long program costs few rectangles.
@@ -121,14 +139,18 @@ function labelsOf(context, axes, plan, palette) {
   for (let i = 0; i < plan.numStays && labels.length < LABELS; i++) {
     const rect = boxOf(axes, plan, i);
     if (!rect || rect[2] < 46 || rect[3] < 15) continue;
-    const [x, y, width, height] = [Math.max(rect[0], LEFT), rect[1], rect[2], rect[3]];
-    const room = Math.min(rect[0] + width, axes.width - RIGHT) - x - 10,
+    const x = Math.max(rect[0], LEFT),
+      room = Math.min(rect[0] + rect[2], axes.width - RIGHT) - x - 10,
       group = plan.stay_group[i];
     const text = fitted(context, plan.value_names[plan.group_value[group]], room);
-    const middle = (Math.max(y, axes.top) + Math.min(y + height, axes.bottom)) / 2;
-    if (text) labels.push({ text, x: x + 6, y: middle, group });
+    if (text) labels.push({ text, x: x + 6, y: middleOf(axes, rect), group });
   }
   return labels;
+}
+
+// The height of the middle of what the window shows of a rectangle.
+function middleOf(axes, [, y, , height]) {
+  return (Math.max(y, axes.top) + Math.min(y + height, axes.bottom)) / 2;
 }
 
 // `paleFrom`: what lies to the right of it is veiled; so is all but the selected group, if one is.
@@ -152,23 +174,20 @@ function fitted(context, text, room) {
 
 // Loops and branches as brackets under the ruler, with how often they run.
 function drawRegions(context, axes, plan, palette) {
-  context.save();
-  context.beginPath();
-  context.rect(LEFT, 0, axes.plotWidth, axes.bottom);
-  context.clip();
-  context.font = `600 10px ${palette.font}`;
-  context.textAlign = "left";
-  context.textBaseline = "top";
-  for (const [start, end, times] of plan.regions) {
-    const x = Math.max(LEFT, axes.xOf(start)),
-      right = Math.min(axes.width - RIGHT, axes.xOf(end));
-    if (right - x < 2) continue;
-    context.fillStyle = mix(palette.violet, 0.9);
-    context.fillRect(x, axes.top - 3, right - x - 1, 3);
-    const label = `×${times >= 1 ? digits(times).replace(/\.0+$/, "") : times.toPrecision(2)}`;
-    if (right - x > context.measureText(label).width + 6) context.fillText(label, x + 3, axes.top + 9);
-  }
-  context.restore();
+  within(context, axes, 0, axes.bottom, () => {
+    context.font = `600 10px ${palette.font}`;
+    context.textAlign = "left";
+    context.textBaseline = "top";
+    for (const [start, end, times] of plan.regions) {
+      const x = Math.max(LEFT, axes.xOf(start)),
+        right = Math.min(axes.width - RIGHT, axes.xOf(end));
+      if (right - x < 2) continue;
+      context.fillStyle = mix(palette.violet, 0.9);
+      context.fillRect(x, axes.top - 3, right - x - 1, 3);
+      const label = `×${times >= 1 ? digits(times).replace(/\.0+$/, "") : times.toPrecision(2)}`;
+      if (right - x > context.measureText(label).width + 6) context.fillText(label, x + 3, axes.top + 9);
+    }
+  });
 }
 
 function drawLimit(context, axes, plan, palette) {

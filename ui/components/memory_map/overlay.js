@@ -4,19 +4,16 @@ function drawTop(context, axes, plan, look, state) {
   context.clearRect(0, 0, axes.width, axes.height);
   const time = plan.numMoves ? plan.move_time[state.move] : plan.numSlots;
   drawMiniWindow(context, axes, look.palette, time);
-  context.save();
-  context.beginPath();
-  context.rect(LEFT, 0, axes.plotWidth, axes.end);
-  context.clip();
-  drawVeil(context, axes, look.palette, time + 1);
-  if (state.selected >= 0) drawSelection(context, axes, plan, look, state.selected);
-  drawLabels(context, look.labels, look.palette, axes.xOf(time + 1), state.selected);
-  drawCurrent(context, axes, plan, look.palette, state.move);
-  drawGhosts(context, axes, look.palette, state);
-  if (state.hover >= 0) outline(context, boxOf(axes, plan, state.hover), look.palette.text, 2, []);
-  drawArea(context, axes, look.palette, state.area);
-  drawCursor(context, axes, look.palette, time);
-  context.restore();
+  within(context, axes, axes.top, axes.end, () => drawVeil(context, axes, look.palette, time + 1));
+  within(context, axes, axes.top, axes.bottom, () => {
+    if (state.selected >= 0) drawSelection(context, axes, plan, look, state.selected);
+    drawLabels(context, look.labels, look.palette, axes.xOf(time + 1), state.selected);
+    drawCurrent(context, axes, plan, look.palette, state.move);
+    drawGhosts(context, axes, look.palette, state);
+    if (state.hover >= 0) outline(context, boxOf(axes, plan, state.hover), look.palette.text, 2, []);
+    drawArea(context, axes, look.palette, state.area);
+  });
+  within(context, axes, 0, axes.end, () => drawCursor(context, axes, look.palette, time));
 }
 
 function drawVeil(context, axes, palette, from) {
@@ -59,7 +56,7 @@ function drawSelection(context, axes, plan, look, group) {
     context.fillStyle = fillOf(plan, i, look);
     context.fillRect(...rect);
     outline(context, rect, palette.text, 1.5, []);
-    level = Math.max(axes.top + 9, rect[1] + rect[3] / 2);
+    level = middleOf(axes, rect);
   }
   for (let m = 0; m < plan.numMoves; m++) {
     if (plan.move_group[m] !== group) continue;
@@ -67,7 +64,7 @@ function drawSelection(context, axes, plan, look, group) {
     if (x < LEFT - 6 || x > axes.width) continue;
     const stay = plan.stayOf(m),
       rect = stay !== NONE && boxOf(axes, plan, stay);
-    touchMark(context, palette, x, rect ? rect[1] + rect[3] / 2 : level, plan.move_action[m] === DROP);
+    touchMark(context, palette, x, rect ? middleOf(axes, rect) : level, plan.move_action[m] === DROP);
   }
 }
 

@@ -15,16 +15,18 @@ function drawTimes(context, axes, plan, look) {
     axes,
     stacked.map(([values]) => values),
   );
-  for (const { x, width, sums } of columns) {
-    let y = top + height;
-    for (let s = 0; s < stacked.length; s++) {
-      const tall = Math.min(y - top, (sums[s] / scale) * (height - 3));
-      if (tall <= 0) continue;
-      context.fillStyle = stacked[s][1];
-      context.fillRect(x, y - tall, Math.max(1, width), tall);
-      y -= tall;
+  within(context, axes, top, top + height, () => {
+    for (const { x, width, sums } of columns) {
+      let y = top + height;
+      for (let s = 0; s < stacked.length; s++) {
+        const tall = Math.min(y - top, (sums[s] / scale) * (height - 3));
+        if (tall <= 0) continue;
+        context.fillStyle = stacked[s][1];
+        context.fillRect(x, y - tall, Math.max(1, width), tall);
+        y -= tall;
+      }
     }
-  }
+  });
   context.fillStyle = mix(palette.text, 0.6);
   context.font = `10px ${palette.font}`;
   context.textAlign = "right";
@@ -74,13 +76,10 @@ function drawLanes(context, axes, plan, palette) {
   lanes.forEach(([label, direction, colour], lane) => {
     const top = axes.lanes + lane * LANE;
     frame(context, axes, top, LANE - 2, palette, label);
-    context.save();
-    context.beginPath();
-    context.rect(LEFT, top, axes.plotWidth, LANE - 2);
-    context.clip();
-    drawAllowed(context, axes, plan, direction, top, mix(colour, 0.22));
-    drawService(context, axes, plan, direction, top, colour);
-    context.restore();
+    within(context, axes, top, top + LANE - 2, () => {
+      drawAllowed(context, axes, plan, direction, top, mix(colour, 0.22));
+      drawService(context, axes, plan, direction, top, colour);
+    });
   });
 }
 

@@ -106,8 +106,9 @@ class SvgPen {
     this.parts.push(`<rect ${box4(x, y, width, height)} ${this.line}/>`);
   }
 
-  fillText(text, x, y) {
-    this.write(text, x, y, this.paint);
+  fillText(text, x, y, room = Infinity) {
+    const narrow = this.measureText(text).width > room ? ` textLength="${room}" lengthAdjust="spacingAndGlyphs"` : "";
+    this.write(text, x, y, this.paint + narrow);
   }
   strokeText(text, x, y) {
     this.write(text, x, y, `${this.line} stroke-linejoin="round"`);

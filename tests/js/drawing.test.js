@@ -1,0 +1,162 @@
+// What the map draws, and where.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { declared } from "./declared.js";
+
+const MAP = "components/memory_map/";
+const names = ["plan", "colours", "axes", "draw", "strip", "curve", "area", "overlay"].map(
+  (name) => `${MAP}${name}.js`,
+);
+const { Axes, PlanData, drawTimes, drawTop, drawGrid } = declared(
+  ["Axes", "PlanData", "drawTimes", "drawTop", "drawGrid"],
+  ["components/words.js", "components/palette.js", ...names],
+  "const TABLES = {}, GLOSSARY = {};",
+);
+
+const palette = { font: "sans", gray: "gray", orange: "orange", red: "red", green: "green" };
+for (const name of ["text", "background", "border", "primary", "secondary-background"]) palette[name] = name;
+
+// A pen that keeps what it fills and outlines, as [colour, left, top, right, bottom] inside of its clips.
+class Pen {
+  marks = [];
+  texts = [];
+  clips = [];
+  #saved = [];
+
+  save() {
+    this.#saved.push([...this.clips]);
+  }
+  restore() {
+    this.clips = this.#saved.pop();
+  }
+  beginPath() {
+    this.path = [Infinity, Infinity, -Infinity, -Infinity];
+  }
+  rect(x, y, width, height) {
+    const [left, top, right, bottom] = this.path;
+    this.path = [Math.min(left, x), Math.min(top, y), Math.max(right, x + width), Math.max(bottom, y + height)];
+  }
+  moveTo(x, y) {
+    this.rect(x, y, 0, 0);
+  }
+  lineTo(x, y) {
+    this.rect(x, y, 0, 0);
+  }
+  arc(x, y, radius) {
+    this.rect(x - radius, y - radius, 2 * radius, 2 * radius);
+  }
+  clip() {
+    this.clips.push(this.path);
+  }
+  #keep(colour, [left, top, right, bottom]) {
+    const seen = this.clips.reduce(
+      ([l, t, r, b], clip) => [Math.max(l, clip[0]), Math.max(t, clip[1]), Math.min(r, clip[2]), Math.min(b, clip[3])],
+      [left, top, right, bottom],
+    );
+    if (seen[0] < seen[2] && seen[1] < seen[3]) this.marks.push([colour, ...seen]);
+  }
+  fill() {
+    this.#keep(this.fillStyle, this.path);
+  }
+  stroke() {
+    this.#keep(this.strokeStyle, this.path);
+  }
+  fillRect(x, y, width, height) {
+    this.#keep(this.fillStyle, [x, y, x + width, y + height]);
+  }
+  strokeRect(x, y, width, height) {
+    const half = this.lineWidth / 2;
+    this.#keep(this.strokeStyle, [x - half, y - half, x + width + half, y + height + half]);
+  }
+  fillText(text, x, y) {
+    this.texts.push({ text, x, y, colour: this.fillStyle });
+  }
+  strokeText() {}
+  clearRect() {}
+  setLineDash() {}
+  measureText(text) {
+    return { width: 6 * [...text].reduce((sum, letter) => sum + (letter > "\u2000" ? 2 : 1), 0) };
+  }
+}
+
+// One tensor through ten slots of a second each, in the granules 100 to 300 of 1000, of 1 KiB each.
+function board() {
+  const seconds = () => new Float64Array(10).fill(1);
+  const plan = new PlanData(
+    { granule: 1024, fast_granules: 1000, value_names: ["a"], regions: [] },
+    {
+      slot_fast: seconds(),
+      slot_slow: seconds(),
+      slot_stall: seconds(),
+      slot_begin: Float64Array.from({ length: 11 }, (_, slot) => 3 * slot),
+      slot_reserved: new Float64Array(10),
+      group_granules: Float64Array.of(200),
+      group_value: Uint32Array.of(0),
+      move_time: Int32Array.of(4),
+      move_group: Int32Array.of(0),
+      move_action: Uint8Array.of(1),
+      stay_group: Int32Array.of(0),
+      stay_offset: Float64Array.of(100),
+      stay_start: Int32Array.of(0),
+      stay_end: Int32Array.of(10),
+    },
+  );
+  const axes = new Axes();
+  axes.load(plan);
+  axes.resize(600, 500);
+  return { plan, axes };
+}
+
+const LEFT = 62,
+  RIGHT = 8;
+
+test("what an instruction takes is drawn inside of the strip, also where the window cuts it", () => {
+  const { plan, axes } = board(),
+    pen = new Pen();
+  Object.assign(axes, { x0: 2.5, x1: 6.5 });
+  drawTimes(pen, axes, plan, { palette });
+  const bars = pen.marks.filter(([colour]) => colour === "orange" || colour === "red");
+  assert.equal(bars.length, 10);
+  assert.ok(bars.every(([, left, , right]) => left >= LEFT && right <= axes.width - RIGHT));
+});
+
+test("what marks a tensor that the window cuts stays inside of the map", () => {
+  const { plan, axes } = board(),
+    pen = new Pen();
+  Object.assign(axes, { y0: 150, y1: 180 });
+  const ghost = { at: [120, 100, 2, 8], tone: "copy", label: "" },
+    look = { palette: { ...palette, blue: "ghost" }, labels: [], colouring: { fill: () => "stay" } };
+  const state = { move: 0, selected: 0, hover: 0, overlay: { move: 0, ghosts: [ghost] } };
+  drawTop(pen, axes, plan, look, state);
+  const inside = pen.marks.filter(([, , top, , bottom]) => top >= axes.top && bottom <= axes.bottom);
+  for (const colour of ["stay", "ghost", "text"])
+    assert.ok(
+      inside.some((mark) => mark[0] === colour),
+      colour,
+    );
+  const outside = pen.marks.filter((mark) => !inside.includes(mark)).map(([colour]) => colour);
+  assert.deepEqual(
+    outside.filter((colour) => ["stay", "ghost", "text"].includes(colour)),
+    [],
+    "only what lies over all strips",
+  );
+});
+
+test("no two neighbours on an axis have one label", () => {
+  const { plan, axes } = board();
+  for (const [mode, window] of [
+    ["slots", { y0: 503, y1: 504 }],
+    ["slots", {}],
+    ["seconds", { x0: 9.9997, x1: 10.0003 }],
+  ]) {
+    const pen = new Pen();
+    Object.assign(axes, { mode }).fit();
+    Object.assign(axes, window);
+    plan.granule = 100_000;
+    drawGrid(pen, axes, plan, palette);
+    const labels = pen.texts.map(({ text, y }) => `${y === 8 ? "time" : "address"} ${text}`);
+    assert.ok(labels.length > 4);
+    assert.deepEqual(labels, [...new Set(labels)]);
+  }
+});
