@@ -1,12 +1,14 @@
 // What hands do to the map, with the mouse, by touch, and by held keys.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 import { declared } from "./declared.js";
 
 const MAP = "components/memory_map/";
 const files = ["plan", "axes", "area", "view", "commands", "film", "keys", "hands"].map((name) => `${MAP}${name}.js`);
-const HEAD = "const VIEW = 'map', TABLES = {}, GLOSSARY = {};";
+const HEAD = `const VIEW = "map", TABLES = {}, GLOSSARY = {};
+function drawBase() {}
+function drawTop() {}`;
 const { MapView } = declared(["MapView"], ["components/words.js", "components/common.js", ...files], HEAD);
 
 // What the browser does at its next frame, as far as `at` milliseconds after the page began.
@@ -62,6 +64,203 @@ test("a film goes on from move to move and is stopped by any hand that moves", (
     shown(2010);
     assert.deepEqual([map.film, map.state.move], [null, now], way);
   }
+});
+
+// A key pressed, or held, on the page.
+function press(map, key, repeat, target = {}) {
+  const seen = { isHeld: false };
+  map.key({
+    key,
+    repeat,
+    composedPath: () => [target],
+    preventDefault: () => Object.assign(seen, { isHeld: true }),
+    stopImmediatePropagation() {},
+  });
+  return seen.isHeld;
+}
+
+// A map that keeps what it would tell Python.
+function player() {
+  mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1000 });
+  const map = Object.assign(view(), { orders: [], sent: [], answersHelp: () => false });
+  Object.assign(map.root, { removeAttribute() {}, setAttribute() {} });
+  map.tell = () => map.sent.push(map.order);
+  map.say = () => {};
+  return map;
+}
+
+test("a held key plays no more than is answered", () => {
+  globalThis.Element = class {};
+  const map = player();
+  for (const repeat of [false, true, true, true]) assert.ok(press(map, "3", repeat));
+  assert.deepEqual([map.sent.length, map.orders.length], [1, 0]);
+  map.answered(map.order.serial);
+  assert.equal(map.sent.length, 1, "nothing waits when the hand lets go");
+  for (const key of ["3", "1"]) press(map, key, false);
+  assert.deepEqual([map.sent.length, map.orders.length], [2, 1], "keys that are pressed wait");
+  press(map, "ArrowRight", true);
+  assert.equal(map.state.move, 1, "looking goes on");
+  for (let n = 0; n < 500; n++) press(map, "3", false);
+  assert.ok(map.orders.length < 50, "no more waits than one can remember");
+  mock.timers.reset();
+});
+
+test("Enter held on a card presses it once", () => {
+  globalThis.Element = class {
+    closest(selector) {
+      return selector === "button, a, summary" || selector === ".turn [data-do]" ? this : null;
+    }
+  };
+  const map = player();
+  assert.deepEqual(
+    [press(map, "Enter", false, new Element()), press(map, "Enter", true, new Element())],
+    [false, true],
+  );
+  mock.timers.reset();
+});
+
+// A map that listens, and how to send it an event: on its canvas, or on the page.
+function listening() {
+  const handlers = new Map(),
+    map = Object.assign(view(), { on: (target, event, handler) => handlers.set([target, event].join(), handler) });
+  const names = new Set();
+  globalThis.window = "window";
+  Object.assign(document, { toString: () => "page" });
+  map.top = {
+    addEventListener() {},
+    setPointerCapture() {},
+    getBoundingClientRect: () => ({ left: 0, top: 0 }),
+    classList: { add: (name) => names.add(name), remove: (name) => names.delete(name), toggle() {} },
+    toString: () => "top",
+  };
+  map.root.toString = () => "root";
+  map.counter = { toString: () => "counter" };
+  map.root.classList = { contains: () => false };
+  map.card = {};
+  map.onResize = () => {};
+  Object.assign(map.axes, {
+    mini: { top: 400 },
+    curve: { top: 300 },
+    top: 20,
+    times: 250,
+    granuleAt: (y) => y,
+    pan: (dx, dy) => map.told.push(["pan", dx, dy]),
+  });
+  map.plan.stayAt = () => -1;
+  map.select = (group) => map.told.push(["select", group]);
+  map.listen();
+  const send = (name, given = {}, at = "top") =>
+    handlers.get(`${at},${name}`)?.({ button: 0, pointerId: 1, clientX: 100, clientY: 100, ...given });
+  return { map, send };
+}
+
+test("the second click of a double click on a card plays nothing", () => {
+  globalThis.Element = class {
+    dataset = { do: "play", action: "2" };
+    closest() {
+      return this;
+    }
+  };
+  const { map, send } = listening();
+  map.command = (name) => map.told.push(name);
+  for (const detail of [1, 2]) send("click", { detail, target: new Element() }, "page");
+  assert.deepEqual(map.told, ["play"]);
+  send("click", { detail: 0, target: new Element() }, "page");
+  assert.deepEqual(map.told, ["play", "play"], "the keyboard clicks without a mouse");
+});
+
+test("only the left button holds the map", () => {
+  const { map, send } = listening();
+  for (const button of [1, 2]) {
+    send("pointerdown", { button });
+    send("pointermove", { clientX: 150 });
+    send("pointerup", { button });
+  }
+  assert.deepEqual(map.told, []);
+  send("pointerdown");
+  send("pointermove", { clientX: 150 });
+  assert.deepEqual(map.told, [["pan", 50, 0]]);
+});
+
+test("a drag that the browser takes away has ended", () => {
+  for (const end of ["pointercancel", "lostpointercapture"]) {
+    const { map, send } = listening();
+    send("pointerdown");
+    send(end);
+    send("pointermove", { clientX: 150 });
+    assert.deepEqual(map.told, [], end);
+  }
+});
+
+test("a second finger moves nothing, and lifting it ends nothing", () => {
+  const { map, send } = listening();
+  send("pointerdown");
+  send("pointerdown", { pointerId: 2, clientX: 300 });
+  send("pointermove", { pointerId: 2, clientX: 400 });
+  send("pointerup", { pointerId: 2, clientX: 400 });
+  assert.deepEqual(map.told, []);
+  send("pointermove", { clientX: 110 });
+  assert.deepEqual(map.told, [["pan", 10, 0]]);
+});
+
+test("what is under the pointer is told anew when the map is drawn anew", () => {
+  const { map, send } = listening();
+  delete map.drawTopOnly;
+  delete map.draw;
+  Object.assign(map, { look: {}, plan: map.plan, lookNow() {}, describe() {} });
+  map.base = map.top;
+  map.top.getContext = () => {};
+  map.card.style = {};
+  let slot = 0;
+  Object.assign(map.plan, {
+    stayAt: () => slot,
+    stay_group: [0, 1],
+    group_value: [0, 1],
+    value_names: ["before", "after"],
+    value_shapes: ["", ""],
+    group_bytes: [1, 1],
+    stay_start: [0, 0],
+    stay_end: [9, 9],
+    stay_offset: [0, 0],
+    group_saving: [0, 0],
+    group_more: [0, 0],
+    group_kind: [0, 0],
+    group_path: [0, 0],
+    group_layer: [0, 0],
+    paths: [],
+    layers: [],
+    stay_arrival: [-1, -1],
+  });
+  const drawn = () => {
+    while (frame) {
+      const todo = frame;
+      frame = null;
+      todo();
+    }
+  };
+  send("pointermove");
+  drawn();
+  assert.match(map.card.innerHTML, /before/);
+  slot = 1;
+  map.draw();
+  drawn();
+  assert.match(map.card.innerHTML, /after/);
+  assert.equal(map.state.hover, 1);
+  map.hide();
+  map.draw();
+  drawn();
+  assert.ok(map.card.hidden, "what was put away stays away");
+});
+
+test("Enter in the counter leaves the page where it is", () => {
+  const { map, send } = listening();
+  let given;
+  Object.assign(map.counter, { value: "31" });
+  map.root.focus = (options) => {
+    given = options;
+  };
+  send("keydown", { key: "Enter" }, "counter");
+  assert.deepEqual([map.state.move, given], [30, { preventScroll: true }]);
 });
 
 test("the button of the film says what it does next", () => {

@@ -3,7 +3,9 @@
 const COMMIT_MS = 140,
   // How long a command waits before it is looked after, and how often it is sent at most.
   PATIENCE_MS = 1_000,
-  MOST_TRIES = 2;
+  MOST_TRIES = 2,
+  // Commands that wait for the answer to another one: more than these nobody keeps in mind.
+  MOST_ORDERS = 20;
 
 // Sends the cursor when the hand rests, not at every step on the way.
 MapView.prototype.commit = function () {
@@ -47,7 +49,8 @@ MapView.prototype.command = function (name, given = {}) {
   if (this.tour) return;
   if (this.film) this.stop();
   if (this.order) {
-    this.orders.push([name, given]);
+    if (this.orders.length < MOST_ORDERS) this.orders.push([name, given]);
+    else this.say("Too much is waiting: go on when it is done");
     return;
   }
   clearTimeout(this.timer);

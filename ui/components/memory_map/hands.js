@@ -14,8 +14,12 @@ MapView.prototype.listen = function () {
     { passive: false },
   );
   on(top, "pointerdown", (e) => this.grip(e));
-  on(top, "pointermove", (e) => (this.drag ? this.pull(e) : this.hoverOver(e)));
+  on(top, "pointermove", (e) => {
+    if (!this.drag) this.hoverOver(e);
+    else if (this.drag.pointer === e.pointerId) this.pull(e);
+  });
   on(top, "pointerup", (e) => this.release(e));
+  for (const name of ["pointercancel", "lostpointercapture"]) on(top, name, (e) => this.letGo(e));
   on(top, "pointerleave", () => {
     this.hide();
     this.drawTopOnly();
@@ -28,7 +32,7 @@ MapView.prototype.listen = function () {
       const move = moveOfText(this.counter.value);
       if (move === null) this.say("Type the number of a move");
       else this.go(move);
-      root.focus();
+      root.focus({ preventScroll: true });
       this.drawTopOnly();
     }
   });
@@ -42,8 +46,9 @@ MapView.prototype.listen = function () {
   });
   // The panel beside the map is plain HTML; its buttons speak through the map.
   on(document, "click", (e) => {
-    const button = e.target instanceof Element && e.target.closest(".turn [data-do]");
-    if (button) this.orderOf(button);
+    const button = e.target instanceof Element && e.target.closest(ORDERS);
+    // The second click of a double click was not meant for what stands there by then.
+    if (button && e.detail <= 1) this.orderOf(button);
   });
   this.onResize(this.stage, () => {
     if (this.plan) {
@@ -122,12 +127,14 @@ MapView.prototype.wheel = function (event) {
 };
 
 MapView.prototype.grip = function (event) {
+  // One pointer drags: no other button, and no second finger.
+  if (event.button !== 0 || this.drag) return;
   const [x, y] = this.pointOf(event);
   this.root.focus({ preventScroll: true });
   this.top.setPointerCapture(event.pointerId);
   const zone = this.zoneOf(x, y),
     isPicking = zone === "map" && !this.isSimple && (event.shiftKey || this.area.isOpen);
-  this.drag = { x, y, zone, isPicking, hasMoved: false };
+  this.drag = { pointer: event.pointerId, x, y, zone, isPicking, hasMoved: false };
   if (this.drag.zone !== "map" && this.drag.zone !== "addresses") this.pull(event);
 };
 
@@ -167,11 +174,18 @@ MapView.prototype.areaOfDrag = function (x, y) {
   return areaWithin(plan, slots[0], slots[1] + 1, ...granules);
 };
 
-MapView.prototype.release = function (event) {
+// Ends the drag of this pointer, and returns it; null if it has none.
+MapView.prototype.letGo = function (event) {
   const { drag } = this;
+  if (drag?.pointer !== event.pointerId) return null;
   this.drag = null;
   this.top.classList.remove("dragging");
-  if (drag?.isPicking && drag.hasMoved) this.area.open(this.state.area);
+  if (drag.isPicking && drag.hasMoved) this.area.open(this.state.area);
+  return drag;
+};
+
+MapView.prototype.release = function (event) {
+  const drag = this.letGo(event);
   if (!drag || drag.hasMoved || drag.zone !== "map") return;
   const stay = this.pick(event);
   this.select(stay === NONE ? NONE : this.plan.stay_group[stay]);
@@ -205,12 +219,14 @@ MapView.prototype.enlargeSelected = function () {
 };
 
 MapView.prototype.hide = function () {
+  this.pointed = null;
   this.card.hidden = true;
   this.state.hover = NONE;
   this.top.classList.remove("over");
 };
 
 MapView.prototype.hoverOver = function (event) {
+  this.pointed = event;
   const [x, y] = this.pointOf(event),
     { axes, plan, card } = this;
   const stay = this.pick(event),
@@ -224,6 +240,8 @@ MapView.prototype.hoverOver = function (event) {
   if (!card.hidden) {
     card.innerHTML =
       stay !== NONE ? stayCard(plan, stay) : isCurve ? curveCard(plan, plan.moveAt(slot)) : slotCard(plan, slot);
+    // At the left edge it is as wide as it likes to be.
+    card.style.left = "0";
     const room = axes.width - x > card.offsetWidth + 24;
     card.style.left = `${room ? x + 14 : Math.max(4, x - card.offsetWidth - 14)}px`;
     card.style.top = `${Math.max(4, Math.min(y + 14, axes.height - card.offsetHeight - 6))}px`;

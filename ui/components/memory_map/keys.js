@@ -27,6 +27,7 @@ const KEYS = {
   "?": "help",
   l: "link",
 };
+const CTRL_KEYS = { z: "undo", Z: "redo", y: "redo" };
 const ACTION_KEYS = { 1: 0, c: 0, 2: 1, n: 1, 3: 2, d: 2 };
 const OTHER_END_KEYS = { Digit1: 3, c: 3, Digit2: 4, n: 4 };
 const HELP = [
@@ -61,6 +62,9 @@ const WORKED_BY_ARROWS =
 const SCROLLS = ".scroll:focus-visible",
   SCROLLING = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "];
 
+// The panel's buttons, of which the map gives Python the orders.
+const ORDERS = ".turn [data-do]";
+
 // What lies over the page, from inside and from outside: it has the keyboard to itself.
 const OVER_THE_PAGE = '[role^="menu"], [role="dialog"]',
   HAS_OPENED = '[aria-haspopup][aria-expanded="true"]';
@@ -78,8 +82,14 @@ MapView.prototype.key = function (event) {
   if (target instanceof Element && target.closest(OVER_THE_PAGE)) return;
   if (document.querySelector(HAS_OPENED)) return;
   if (target instanceof Element && target.closest(SCROLLS) && SCROLLING.includes(key)) return;
-  if (target instanceof Element && target.closest("button, a, summary") && (key === " " || key === "Enter")) return;
-  if (!this.answers(key, event.ctrlKey, event.shiftKey, event.code)) return;
+  if (target instanceof Element && target.closest("button, a, summary") && (key === " " || key === "Enter")) {
+    if (event.repeat && target.closest(ORDERS)) event.preventDefault();
+    return;
+  }
+  const pressed = [key, event.ctrlKey, event.shiftKey, event.code];
+  // A held key orders no more than is answered, so that it ends with the hand.
+  const isTooMuch = event.repeat && this.order && isOrder(...pressed);
+  if (!isTooMuch && !this.answers(...pressed)) return;
   event.preventDefault();
   event.stopImmediatePropagation();
 };
@@ -89,9 +99,8 @@ MapView.prototype.answers = function (key, isCtrl, isShift, code) {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[key],
     neighbour = { ArrowUp: -1, ArrowDown: 1 }[key];
   if (isCtrl) {
-    const name = { z: "undo", Z: "redo", y: "redo" }[key];
-    if (name) this.act(name);
-    return Boolean(name);
+    if (CTRL_KEYS[key]) this.act(CTRL_KEYS[key]);
+    return Boolean(CTRL_KEYS[key]);
   }
   if (key === "Escape" && this.area.isOpen) this.area.close();
   else if (key === "Escape" && this.state.selected !== NONE) this.select(NONE);
@@ -102,6 +111,12 @@ MapView.prototype.answers = function (key, isCtrl, isShift, code) {
   else return false;
   return true;
 };
+
+// Whether the key orders something of Python.
+function isOrder(key, isCtrl, isShift, code) {
+  if (isCtrl) return Boolean(CTRL_KEYS[key]);
+  return actionOf(key, isShift, code) !== undefined || ["undo", "redo", "let"].includes(KEYS[key]);
+}
 
 // The action of a key; with Shift that at the other end. Some keyboards type digits with Shift, and
 // those mean what they say; on the others Shift makes another sign, so the key's place counts.

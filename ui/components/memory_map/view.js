@@ -198,6 +198,8 @@ class MapView extends View {
       this.frame = this.wanted = null;
       if (!this.plan || !this.axes.width) return;
       if (wanted === "both") {
+        // Something else may lie under the pointer now.
+        if (this.pointed) this.hoverOver(this.pointed);
         drawBase(this.base.getContext("2d"), this.axes, this.plan, this.look);
         this.looks.set(this.plan.program, this.lookNow());
       }
