@@ -5,11 +5,17 @@ import { mock, test } from "node:test";
 import { declared } from "./declared.js";
 
 const MAP = "components/memory_map/";
-const files = ["plan", "axes", "area", "view", "commands", "film", "keys", "hands"].map((name) => `${MAP}${name}.js`);
+const files = ["plan", "axes", "area", "view", "tree", "listing", "commands", "film", "keys", "hands"].map(
+  (name) => `${MAP}${name}.js`,
+);
 const HEAD = `const VIEW = "map", TABLES = {}, GLOSSARY = {};
 function drawBase() {}
 function drawTop() {}`;
-const { MapView } = declared(["MapView"], ["components/words.js", "components/common.js", ...files], HEAD);
+const { MapView, drawTree } = declared(
+  ["MapView", "drawTree"],
+  ["components/words.js", "components/common.js", ...files],
+  HEAD,
+);
 
 // What the browser does at its next frame, as far as `at` milliseconds after the page began.
 let frame = null;
@@ -261,6 +267,51 @@ test("Enter in the counter leaves the page where it is", () => {
   };
   send("keydown", { key: "Enter" }, "counter");
   assert.deepEqual([map.state.move, given], [30, { preventScroll: true }]);
+});
+
+test("whoever is among the variations by keyboard stays there when they change", () => {
+  const root = {},
+    focused = [];
+  let buttons = [];
+  const list = {
+    set innerHTML(html) {
+      root.activeElement = null;
+      buttons = [...html.matchAll(/data-number="(-?\d+)" aria-level="\d+" aria-current="(\w+)"/g)].map(
+        ([, number, isCurrent]) => ({ dataset: { number }, isCurrent, focus: () => focused.push(number) }),
+      );
+    },
+    getRootNode: () => root,
+    contains: (element) => buttons.includes(element),
+    querySelector: (wanted) =>
+      buttons.find(({ dataset, isCurrent }) =>
+        wanted.includes("number") ? wanted.includes(`"${dataset.number}"`) : isCurrent === "true",
+      ) ?? null,
+    parentElement: {},
+  };
+  const hint = {},
+    map = { plan: { numMoves: 9 }, root: { querySelector: (of) => (of === ".tree" ? list : hint) } };
+  map.root.querySelectorAll = () => [];
+  const rect = { top: 0, bottom: 0 };
+  list.parentElement.getBoundingClientRect = () => rect;
+  const draw = (rows, current) => {
+    drawTree(map, { rows: rows.map(() => [-1, 0, 9, 1, 0, 0, "you"]), current, name: "plan", can: [] });
+    for (const button of buttons) button.getBoundingClientRect = () => rect;
+  };
+  list.querySelector = ((find) => (wanted) => {
+    const button = find(wanted);
+    if (button) button.getBoundingClientRect = () => rect;
+    return button;
+  })(list.querySelector);
+  draw([0, 1], 0);
+  root.activeElement = buttons[2];
+  draw([0, 1], 1);
+  assert.deepEqual(focused, ["1"]);
+  root.activeElement = buttons[2];
+  draw([0], 0);
+  assert.deepEqual(focused, ["1", "0"], "where that is gone, the one that is shown");
+  root.activeElement = {};
+  draw([0, 1], 0);
+  assert.equal(focused.length, 2, "from elsewhere nothing is taken");
 });
 
 test("the button of the film says what it does next", () => {

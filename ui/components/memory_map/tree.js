@@ -21,13 +21,21 @@ function drawTree(map, tree) {
     }
   };
   walk(PLAN_LINE, 1);
+  const shown = '[aria-current="true"]',
+    { activeElement: held } = list.getRootNode(),
+    isHeld = list.contains(held);
   list.innerHTML = items.join("");
+  // Whoever is in it by keyboard stays at the same variation.
+  if (isHeld) {
+    const same = list.querySelector(`[data-number="${held.dataset.number}"]`) ?? list.querySelector(shown);
+    same?.focus({ preventScroll: true });
+  }
   for (const button of map.root.querySelectorAll('[data-do="undo"], [data-do="redo"]'))
     button.disabled = tree.can ? !tree.can.includes(button.dataset.do) : tree.current === PLAN_LINE;
   map.root.querySelector(".variations .hint").textContent = tree.rows.length
     ? `saved against the plan${tree.as_moves ? " as moves" : ""}, with its rest`
     : "play another action to begin one";
-  keepInSight(list.parentElement, list.querySelector('[aria-current="true"]'));
+  keepInSight(list.parentElement, list.querySelector(shown));
 }
 
 function variation(plan, tree, number, depth) {
