@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { declared } from "./declared.js";
+import { Pen } from "./pen.js";
 
 const read = (file) => readFileSync(new URL(`../../ui/${file}`, import.meta.url), "utf8");
 const THEMES = read(".streamlit/config.toml")
@@ -37,6 +38,74 @@ test("pale text of the style sheets can be read", () => {
         const found = contrast(mixed(text, ground, share), ground);
         assert.ok(found >= LEAST, `${sheet}: ${share} gives ${found.toFixed(2)}`);
       }
+    }
+  }
+});
+
+// A colour, or a share of one, on a ground.
+function seen(css, ground) {
+  const [, hex, share] = css.match(/^color-mix\(in srgb, (#\w+) (\d+)%, transparent\)$/) ?? [css, css, 100];
+  return mixed(channels(hex), ground, Number(share) / 100);
+}
+
+function paletteOf(theme) {
+  const palette = Object.fromEntries(Object.entries(theme).map(([name, hex]) => [name.replace("Color", ""), hex]));
+  return { ...palette, "secondary-background": theme.secondaryBackgroundColor, font: "sans" };
+}
+
+const MAP = "components/memory_map/";
+const drawing = declared(
+  ["Axes", "drawGrid", "drawTimes", "labelSpan"],
+  [
+    "components/words.js",
+    "components/palette.js",
+    ...["plan", "axes", "draw", "strip", "curve"].map((n) => `${MAP}${n}.js`),
+  ],
+  "const TABLES = {};",
+);
+
+test("what the map writes beside its axes and strips can be read", () => {
+  for (const theme of THEMES) {
+    const pen = new Pen(),
+      palette = paletteOf(theme),
+      axes = new drawing.Axes(),
+      seconds = Float64Array.of(1, 1),
+      plan = { numSlots: 2, granule: 1024, fast_granules: 1000, slot_begin: Float64Array.of(0, 3, 6) };
+    Object.assign(plan, { slot_fast: seconds, slot_slow: seconds, slot_stall: seconds });
+    axes.load(plan);
+    axes.resize(600, 500);
+    drawing.drawGrid(pen, axes, plan, palette);
+    drawing.drawTimes(pen, axes, plan, { palette });
+    drawing.labelSpan(pen, axes, palette, true, -1, 1);
+    assert.ok(pen.texts.length > 6);
+    const ground = channels(theme.backgroundColor);
+    for (const { text, colour } of pen.texts) {
+      const found = contrast(seen(colour, ground), ground);
+      assert.ok(found >= LEAST, `${text} gives ${found.toFixed(2)}`);
+    }
+  }
+});
+
+test("names on the film of a search can be read on every block", () => {
+  const { Film } = declared(
+    ["Film"],
+    ["components/words.js", "components/palette.js", "search/tree/paint.js", "search/tree/film.js"],
+    "const ILLEGAL = 2;",
+  );
+  for (const theme of THEMES) {
+    const palette = paletteOf(theme),
+      film = Object.assign(Object.create(Film.prototype), { pen: new Pen(), look: { palette }, width: 400 });
+    film.box = () => [100, 0, 100, 20];
+    Object.assign(film, { game: { group_names: ["a"] }, now: 0, last: 9, board: { standing: [{ group: 0, end: 9 }] } });
+    film.drawStanding(new Map(), []);
+    const place = { start: 0, end: 4, until: 4, offset: 0, size: 9 };
+    for (const action of [0, 1]) film.drawAct({ action, place, group: 0, support: 1 }, false);
+    assert.equal(film.pen.texts.length, 3);
+    for (const { colour, rim, fills } of film.pen.texts) {
+      let ground = channels(theme.backgroundColor);
+      for (const fill of [...fills, ...(rim ? [rim] : [])]) ground = seen(fill, ground);
+      const found = contrast(seen(colour, ground), ground);
+      assert.ok(found >= LEAST, `on ${fills} it gives ${found.toFixed(2)}`);
     }
   }
 });

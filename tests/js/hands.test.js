@@ -1,6 +1,7 @@
 // What hands do to the map, with the mouse, by touch, and by held keys.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { mock, test } from "node:test";
 import { declared } from "./declared.js";
 
@@ -312,6 +313,17 @@ test("whoever is among the variations by keyboard stays there when they change",
   root.activeElement = {};
   draw([0, 1], 0);
   assert.equal(focused.length, 2, "from elsewhere nothing is taken");
+});
+
+test("a button with a sign has its name in words", () => {
+  const html = readFileSync(new URL(`../../ui/${MAP}map.html`, import.meta.url), "utf8");
+  const buttons = [...html.matchAll(/<button([^>]*)>([^<]*)<\/button>/g)];
+  const nameless = buttons.filter(([, given, text]) => !/^[\w ]+$/.test(text) && !given.includes("aria-label="));
+  assert.ok(buttons.length > 20);
+  assert.deepEqual(
+    nameless.map(([button]) => button),
+    [],
+  );
 });
 
 test("the button of the film says what it does next", () => {

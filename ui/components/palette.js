@@ -34,7 +34,7 @@ function writeOn(pen, palette, text, x, y) {
   pen.fillText(text, x, y);
 }
 
-// A label on a veiled box: letters of the text's colour with a rim of the ground.
+// A label on a veiled box, or on one of any strength: letters of the text's colour with a rim of the ground.
 function writeOnPale(pen, palette, text, x, y) {
   pen.lineJoin = "round";
   pen.lineWidth = 3;
@@ -42,6 +42,11 @@ function writeOnPale(pen, palette, text, x, y) {
   pen.strokeText(text, x, y);
   pen.fillStyle = palette.text;
   pen.fillText(text, x, y);
+}
+
+// What is written beside a picture, paler than text and still to be read.
+function paleText(palette) {
+  return mix(palette.text, 0.66);
 }
 
 // The ground of a label in the ground's colour: the colour that it stands for, away from that one.

@@ -95,7 +95,7 @@ function spanOf(curves, marks) {
 }
 
 function labelSpan(context, axes, palette, isLead, low, high) {
-  context.fillStyle = mix(palette.text, 0.6);
+  context.fillStyle = paleText(palette);
   context.font = `10px ${palette.font}`;
   context.textAlign = "right";
   context.textBaseline = "top";

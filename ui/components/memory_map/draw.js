@@ -41,7 +41,7 @@ function drawGrid(context, axes, plan, palette) {
     const y = Math.round(axes.yOf(granule)) + 0.5;
     context.fillStyle = mix(palette.border, 0.7);
     context.fillRect(LEFT, y - 0.5, axes.plotWidth, 1);
-    context.fillStyle = mix(palette.text, 0.65);
+    context.fillStyle = paleText(palette);
     context.fillText(sizes[n], LEFT - 6, Math.min(axes.bottom - 5, y), LEFT - 8);
   }
   context.textAlign = "center";
@@ -57,7 +57,7 @@ function drawGrid(context, axes, plan, palette) {
     const x = Math.round(LEFT + ((tick - axes.x0) / (axes.x1 - axes.x0)) * axes.plotWidth);
     context.fillStyle = mix(palette.border, 0.7);
     context.fillRect(x, axes.top - 4, 1, axes.plotHeight + 4);
-    context.fillStyle = mix(palette.text, 0.65);
+    context.fillStyle = paleText(palette);
     if (x > LEFT + 12 || tick === 0) {
       context.fillText(times[n], Math.min(x, axes.width - context.measureText(times[n]).width / 2 - 2), 8);
     }

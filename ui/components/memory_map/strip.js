@@ -27,7 +27,7 @@ function drawTimes(context, axes, plan, look) {
       }
     }
   });
-  context.fillStyle = mix(palette.text, 0.6);
+  context.fillStyle = paleText(palette);
   context.font = `10px ${palette.font}`;
   context.textAlign = "right";
   context.textBaseline = "top";
@@ -125,7 +125,7 @@ function drawMini(context, axes, plan, palette) {
 function frame(context, axes, top, height, palette, label) {
   context.fillStyle = mix(palette["secondary-background"], 0.7);
   context.fillRect(LEFT, top, axes.plotWidth, height);
-  context.fillStyle = mix(palette.text, 0.65);
+  context.fillStyle = paleText(palette);
   context.font = `10.5px ${palette.font}`;
   context.textAlign = "right";
   context.textBaseline = "middle";

@@ -145,7 +145,7 @@ class Film {
         const tail = this.box(end, Math.min(cut, this.last), block.offset, block.size);
         if (cut > end) pen.fillRect(...tail);
       }
-      this.name(this.game.group_names[block.group], rect, mix(palette.text, 0.6));
+      this.name(this.game.group_names[block.group], rect);
     }
   }
 
@@ -172,7 +172,7 @@ class Film {
     pen.setLineDash(act.support < 0.5 ? [4, 3] : []);
     pen.strokeRect(...rect);
     pen.setLineDash([]);
-    if (rect[3] >= 12) this.name(this.game.group_names[act.group], rect, palette.text);
+    if (rect[3] >= 12) this.name(this.game.group_names[act.group], rect);
     else if (isLatest) this.tag(`${this.game.group_names[act.group]} · ${sizeText(size * this.game.granule)}`, rect);
   }
 
@@ -211,7 +211,7 @@ class Film {
     pen.fillText(text, left + 1, top + 7);
   }
 
-  name(text, [x, y, width, height], colour) {
+  name(text, [x, y, width, height]) {
     const {
       pen,
       look: { palette },
@@ -219,12 +219,11 @@ class Film {
     if (height < 12 || width < 30) return;
     pen.font = `10.5px ${palette.font}`;
     pen.textAlign = "left";
-    pen.fillStyle = colour;
     pen.save();
     pen.beginPath();
     pen.rect(x, y, width - 2, height);
     pen.clip();
-    pen.fillText(text, Math.max(x, FILM_LEFT) + 3, y + height / 2);
+    writeOnPale(pen, palette, text, Math.max(x, FILM_LEFT) + 3, y + height / 2);
     pen.restore();
   }
 
