@@ -84,3 +84,12 @@ def test_pictures_hold_names_as_texts() -> None:
         tags = {element.tag.split("}")[-1] for element in ElementTree.fromstring(drawn).iter()}
         assert tags <= {"svg", "title", "rect", "path", "text", "g", "line", "style"}
     assert "&lt;img" in whole
+
+
+def test_a_picture_is_xml_whatever_signs_its_names_have() -> None:
+    program, odd = residual_network(), "\x01\b\x1f\ufffe\ud800"
+    values = tuple(replace(v, name=f"{odd}{v.name}") for v in program.values)
+    program = replace(program, name=odd, values=values)
+    plan = first_fit_plan(program)
+    for drawn in (picture(program, plan, odd, 1e-3), thumbnail(program, plan)):
+        ElementTree.fromstring(drawn)

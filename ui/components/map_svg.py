@@ -6,6 +6,7 @@ read on both themes.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from html import escape
 
@@ -22,6 +23,12 @@ _WIDTH, _HEIGHT = 1200, 560
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 16, 44, 74
 _NUM_TICKS = 8
 _LEAST_LABEL = (48, 13)
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Signs that no XML may hold, not even escaped."""
+
+
+def _text(text: str) -> str:
+    return escape(_NO_XML.sub("\ufffd", text))
 
 
 class _Frame:
@@ -55,7 +62,7 @@ def thumbnail(program: Program, plan: Plan | None, width: int = 280, height: int
                     f"M{x:.1f} {y:.1f}h{max(0.6, wide - 0.3):.1f}v{high:.1f}H{x:.1f}z"
                 )
         parts += [f'<path fill="{COLOURS[k]}" d="{"".join(d)}"/>' for k, d in sorted(paths.items())]
-    label = escape(f"Memory map of {program.name}")
+    label = _text(f"Memory map of {program.name}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img"'
         f' aria-label="{label}" preserveAspectRatio="none">{"".join(parts)}</svg>'
@@ -69,7 +76,7 @@ def picture(program: Program, plan: Plan, name: str, latency_s: float) -> str:
     title = f"{program.name}, {name}: {time_text(latency_s)}"
     body = [
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
-        f'<text x="{_LEFT}" y="26" font-size="17" font-weight="600">{escape(title)}</text>',
+        f'<text x="{_LEFT}" y="26" font-size="17" font-weight="600">{_text(title)}</text>',
         f'<rect x="{_LEFT}" y="{_TOP}" width="{width}" height="{height}" fill="#f4f6f9"/>',
         *_grid(program, width, height),
         _scratch(program, frame, _SCRATCH, 0.45),
@@ -79,7 +86,7 @@ def picture(program: Program, plan: Plan, name: str, latency_s: float) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}"'
         f' height="{_HEIGHT}" font-family="system-ui, sans-serif" font-size="12" fill="#1b2430">'
-        f"<title>{escape(title)}</title>{''.join(body)}</svg>\n"
+        f"<title>{_text(title)}</title>{''.join(body)}</svg>\n"
     )
 
 
@@ -123,13 +130,13 @@ def _stays(program: Program, plan: Plan, frame: _Frame) -> list[str]:
         colour = COLOURS[kind_of_stay(group, stay.start)]
         name = tensor_name(program, stay.group)
         slots = slots_text(stay.start, stay.end)
-        about = escape(f"{name}, {size_text(group.size_bytes)}, {slots}")
+        about = _text(f"{name}, {size_text(group.size_bytes)}, {slots}")
         shapes.append(
             f'<rect x="{x:.2f}" y="{y:.2f}" width="{max(0.5, wide - 0.6):.2f}"'
             f' height="{max(0.4, high - 0.4):.2f}" fill="{colour}"><title>{about}</title></rect>'
         )
         if wide > _LEAST_LABEL[0] and high > _LEAST_LABEL[1]:
-            text = escape(name[: int(wide / 6.4)])
+            text = _text(name[: int(wide / 6.4)])
             shapes.append(
                 f'<text x="{x + 4:.1f}" y="{y + high / 2 + 4:.1f}" font-size="11"'
                 f' fill="#ffffff">{text}</text>'

@@ -1,5 +1,8 @@
 // A stand-in for a canvas context that writes SVG: the part of it that the map draws with.
 
+// Signs that no XML may hold, not even escaped.
+const NO_XML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
+
 class SvgPen {
   constructor(width, height) {
     Object.assign(this, { width, height, parts: [], defs: [], groups: 0, saved: [], dash: [], clips: 0 });
@@ -118,7 +121,7 @@ class SvgPen {
     const anchor = { left: "start", center: "middle", right: "end" }[this.textAlign];
     const shift = { top: "0.8em", middle: "0.35em", bottom: "-0.2em" }[this.textBaseline];
     this.parts.push(
-      `<text x="${short(x)}" y="${short(y)}" dy="${shift}" text-anchor="${anchor}" style="font:${escapeText(this.font)}" ${look}>${escapeText(text)}</text>`,
+      `<text x="${short(x)}" y="${short(y)}" dy="${shift}" text-anchor="${anchor}" style="font:${escapeText(this.font)}" ${look}>${escapeText(text.replace(NO_XML, "\ufffd"))}</text>`,
     );
   }
 
