@@ -9,8 +9,8 @@ const MAP = "components/memory_map/";
 const names = ["plan", "colours", "axes", "draw", "strip", "curve", "area", "overlay"].map(
   (name) => `${MAP}${name}.js`,
 );
-const { Axes, PlanData, drawTimes, drawTop, drawGrid } = declared(
-  ["Axes", "PlanData", "drawTimes", "drawTop", "drawGrid"],
+const { Axes, PlanData, drawTimes, drawTop, drawGrid, fitted } = declared(
+  ["Axes", "PlanData", "drawTimes", "drawTop", "drawGrid", "fitted"],
   ["components/words.js", "components/palette.js", ...names],
   "const TABLES = {}, GLOSSARY = {};",
 );
@@ -79,6 +79,33 @@ test("what marks a tensor that the window cuts stays inside of the map", () => {
     [],
     "only what lies over all strips",
   );
+});
+
+test("a label is cut where its box ends, however wide its letters are", () => {
+  const pen = new Pen();
+  for (const text of ["漢字漢字漢字 and narrow letters", "narrow letters and 漢字漢字漢字", "𠀀𠀁𠀂𠀃𠀄𠀅𠀆𠀇𠀈𠀉"]) {
+    for (const room of [60, 75, 90]) {
+      const cut = fitted(pen, text, room),
+        [last] = [...text].slice([...cut].length - 1);
+      assert.ok(cut.endsWith("…") && text.startsWith(cut.slice(0, -1)) && cut.isWellFormed(), cut);
+      assert.ok(pen.measureText(cut).width <= room, `${cut} in ${room}`);
+      assert.ok(pen.measureText(cut + last).width > room, `${cut} leaves room`);
+    }
+  }
+  assert.deepEqual([fitted(pen, "short", 60), fitted(pen, "no room", 20)], ["short", ""]);
+});
+
+test("a picture as SVG holds no sign that XML may not hold", () => {
+  globalThis.OffscreenCanvas = class {
+    getContext() {
+      const data = [0, 0, 0, 255];
+      return { clearRect() {}, fillRect() {}, measureText: () => ({ width: 9 }), getImageData: () => ({ data }) };
+    }
+  };
+  const { SvgPen } = declared(["SvgPen"], ["components/words.js", `${MAP}svg.js`]);
+  const pen = new SvgPen(10, 10);
+  pen.fillText("\x01<a>\ud800 漢字 𠀀", 0, 0);
+  assert.match(pen.text(), />\ufffd&lt;a&gt;\ufffd 漢字 𠀀<\/text>/);
 });
 
 test("no two neighbours on an axis have one label", () => {

@@ -12,8 +12,8 @@ const files = ["plan", "axes", "area", "view", "tree", "listing", "commands", "f
 const HEAD = `const VIEW = "map", TABLES = {}, GLOSSARY = {};
 function drawBase() {}
 function drawTop() {}`;
-const { MapView, drawTree } = declared(
-  ["MapView", "drawTree"],
+const { MapView, View, drawTree, flash } = declared(
+  ["MapView", "View", "drawTree", "flash"],
   ["components/words.js", "components/common.js", ...files],
   HEAD,
 );
@@ -324,6 +324,46 @@ test("a button with a sign has its name in words", () => {
     nameless.map(([button]) => button),
     [],
   );
+});
+
+test("the card of a refused action flashes, but for those who want no motion", () => {
+  const given = [];
+  globalThis.document.querySelector = () => ({ animate: (_, options) => given.push(options.easing) });
+  for (const matches of [false, true]) {
+    globalThis.matchMedia = () => ({ matches });
+    flash(0);
+  }
+  globalThis.document.querySelector = () => null;
+  assert.deepEqual(given, ["linear", "steps(1)"]);
+});
+
+test("on a monitor of another pixel ratio a view is drawn anew, each time", () => {
+  const asked = [],
+    drawn = [];
+  globalThis.ResizeObserver = class {
+    observe() {}
+    disconnect() {}
+  };
+  globalThis.matchMedia = (query) => {
+    const target = Object.assign(new EventTarget(), { query });
+    asked.push(target);
+    return target;
+  };
+  const shown = Object.assign(Object.create(View.prototype), { cleanups: [] });
+  globalThis.devicePixelRatio = 1;
+  shown.onResize({}, () => drawn.push(devicePixelRatio));
+  for (const ratio of [2, 1.5]) {
+    globalThis.devicePixelRatio = ratio;
+    asked.at(-1)?.dispatchEvent(new Event("change"));
+  }
+  assert.deepEqual(drawn, [2, 1.5]);
+  assert.deepEqual(
+    asked.map(({ query }) => query),
+    ["(resolution: 1dppx)", "(resolution: 2dppx)", "(resolution: 1.5dppx)"],
+  );
+  shown.destroy();
+  asked.at(-1).dispatchEvent(new Event("change"));
+  assert.equal(drawn.length, 2, "a view that is gone draws nothing");
 });
 
 test("the button of the film says what it does next", () => {

@@ -38,6 +38,22 @@ class View {
     const observer = new ResizeObserver(handler);
     observer.observe(element);
     this.cleanups.push(() => observer.disconnect());
+    this.onRatio(handler);
+  }
+
+  // A canvas is as large on a monitor of another pixel ratio, and blurred until it is drawn anew.
+  onRatio(handler) {
+    let query;
+    const watch = () => {
+      query = matchMedia(`(resolution: ${devicePixelRatio}dppx)`);
+      query.addEventListener("change", changed, { once: true });
+    };
+    const changed = () => {
+      watch();
+      handler();
+    };
+    watch();
+    this.cleanups.push(() => query.removeEventListener("change", changed));
   }
 
   // Opens or closes the list of keys; `keys` are pairs of keys and what they do.

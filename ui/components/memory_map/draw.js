@@ -1,6 +1,7 @@
 // The base layer: grid, scratch, stays and copies; redrawn when the window or the colours change.
 
 const LABELS = 300,
+  LEAST_LETTERS = 3,
   MOST_DIGITS = 12;
 
 function drawBase(context, axes, plan, look) {
@@ -166,10 +167,19 @@ function drawLabels(context, labels, palette, paleFrom, selected) {
 }
 
 function fitted(context, text, room) {
+  const hasRoom = (some) => context.measureText(some).width <= room;
   if (room < 24) return "";
-  if (context.measureText(text).width <= room) return text;
-  const kept = Math.floor((text.length * room) / context.measureText(text).width) - 1;
-  return kept > 3 ? `${text.slice(0, kept)}…` : "";
+  if (hasRoom(text)) return text;
+  const letters = [...text],
+    cut = (kept) => `${letters.slice(0, kept).join("")}…`;
+  let low = 0,
+    high = letters.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (hasRoom(cut(middle))) low = middle;
+    else high = middle - 1;
+  }
+  return low > LEAST_LETTERS ? cut(low) : "";
 }
 
 // Loops and branches as brackets under the ruler, with how often they run.

@@ -51,10 +51,7 @@ MapView.prototype.listen = function () {
     if (button && e.detail <= 1) this.orderOf(button);
   });
   this.onResize(this.stage, () => {
-    if (this.plan) {
-      this.fitCanvases();
-      this.draw();
-    }
+    if (this.plan) this.refresh();
   });
 };
 

@@ -340,7 +340,9 @@ class MapView extends View {
 // Draws the eye to the card of a refused action, which says why.
 function flash(action) {
   const card = document.querySelector(`.turn .choice.${ACTIONS[ACTION_KINDS[action]].toLowerCase()}`);
-  card?.animate([{ outline: "3px solid #d23b4e" }, { outline: "3px solid #d23b4e00" }], { duration: 900 });
+  // Without motion the outline is there for a while, and then it is not.
+  const easing = matchMedia("(prefers-reduced-motion: reduce)").matches ? "steps(1)" : "linear";
+  card?.animate([{ outline: "3px solid #d23b4e" }, { outline: "3px solid #d23b4e00" }], { duration: 900, easing });
 }
 
 const STORED = {
