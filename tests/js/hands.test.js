@@ -259,6 +259,26 @@ test("what is under the pointer is told anew when the map is drawn anew", () => 
   assert.ok(map.card.hidden, "what was put away stays away");
 });
 
+test("a card is as wide as it likes to be, wherever it stood before", () => {
+  const { map, send } = listening();
+  const style = {};
+  map.plan.numSlots = 600;
+  Object.assign(map.plan, { opcodes: ["add"], slot_opcode: [], slot_fast: [], slot_slow: [], slot_reserved: [] });
+  Object.assign(map.plan, { slot_stall: [], slot_times: [], slot_path: [], paths: [], op_names: [] });
+  map.plan.instruction_names = Array(600).fill("add");
+  Object.assign(map.axes, { width: 600, height: 460 });
+  map.card = {
+    style,
+    get offsetWidth() {
+      return Math.min(200, 600 - (Number.parseFloat(style.left) || 0));
+    },
+    offsetHeight: 50,
+  };
+  style.left = "560px";
+  send("pointermove", { clientX: 550, clientY: 260 });
+  assert.equal(style.left, `${550 - 200 - 14}px`);
+});
+
 test("Enter in the counter leaves the page where it is", () => {
   const { map, send } = listening();
   let given;
