@@ -47,7 +47,7 @@ def test_the_toy_plays_itself_and_can_be_paused(browser: Browser, server: str) -
     show(page, server, "start")
     assert colours(page.locator(".tour canvas.base")) > 8
     assert eventually(lambda: move(page) >= 1), "it moves by itself"
-    page.get_by_role("button", name="❚❚").click()
+    page.get_by_role("button", name="Pause").click()
     at = move(page)
     page.clock.run_for(LONGER_THAN_A_MOVE_MS)
     assert move(page) == at, "longer than a move takes"
