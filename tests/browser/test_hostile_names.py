@@ -4,6 +4,7 @@ and the pictures made of them."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from urllib.parse import urlencode
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ from playwright.sync_api import Browser, Page
 from engine.program.io import to_json
 from tests.browser.pages import PATIENCE_MS, assert_no_error, eventually, wait_for_map
 from tests.ui.builders import LINKS, MARKDOWN, MARKUP, first_fit_plan, hostile_program
+from tests.ui.network import residual_network
 from ui.components.map_svg import picture, thumbnail
 from ui.screenshots import SIZE
 
