@@ -23,7 +23,7 @@ from engine.compiler.capture.capture import Capturing, Source, captured_by
 from engine.compiler.capture.importer import roofline
 from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import device_of
-from engine.compiler.steering.outcome import CompileSession, Outcome, compile_session
+from engine.compiler.steering.outcome import CompileSession, Outcome, compile_session, timed_default
 from engine.compiler.steering.program_options import (
     ProgramOption,
     combined,
@@ -203,7 +203,7 @@ class _Judge:
         """What was found, and one more option as compiled whole."""
         try:
             session = session_under(self.answers, option.flags)
-            share = total(session.full({})) / total(self.beside.full({}))
+            share = total(timed_default(session)) / total(timed_default(self.beside))
         except EngineError as error:
             self.note(f"{option.title}: {error}")
             return replace(found, num_failed=found.num_failed + 1)

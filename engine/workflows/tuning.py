@@ -21,7 +21,7 @@ from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.export import Aim, aims, exports
 from engine.compiler.steering.flags_file import GAIN_NOTE, INIT_ARGS_NOTE, OWN_NOTE, Flags
-from engine.compiler.steering.outcome import CompileSession, compile_session
+from engine.compiler.steering.outcome import CompileSession, compile_session, timed_default
 from engine.compiler.steering.program_options import ProgramOption
 from engine.compiler.steering.tune import (
     PlanFn,
@@ -156,7 +156,8 @@ def tune_program(
     searched first; not for a program with measured prices, which no other program has. Raises
     UnknownNameError for an unknown solver, PlanError for a plan that cannot be exported,
     ConfigError and UsageError for limits that there are not, all before anything is compiled;
-    ProgramFormatError where the program cannot be compiled again, CompilerError.
+    ProgramFormatError where the program cannot be compiled again, CompilerError, also where nothing
+    in it takes time.
     """
     _refuse_bad_limits(compiles, seconds, seed)
     plan_fn = planner(solver) if isinstance(solver, str) else solver
@@ -170,7 +171,7 @@ def tune_program(
     end = begun + own_s
     then = "; then as long for a baseline of random options and rules" if has_baseline else ""
     note(f"{own_s:.0f} of {seconds:.0f} s to search, the default's compile included{then}")
-    own = _Variant(session, None, total(session.full({})), _earlier(program, answers.target))
+    own = _Variant(session, None, total(timed_default(session)), _earlier(program, answers.target))
     search = _Search(program, own, seed, plan_fn, note, kept_in, keep)
     search.take_captured()
     if has_program_options and is_measured(program):

@@ -11,7 +11,9 @@ import pytest
 
 from engine.compiler.reading.observation import Observation, stall_cycles
 from engine.compiler.steering.outcome import CompileSession
+from engine.compiler.steering.verify import DEFAULT, early_result, verify
 from engine.compiler.toolchain.compile import Compiled
+from engine.errors import CompilerError
 from engine.hardware.presets import find_device
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
@@ -90,3 +92,16 @@ def test_a_compile_without_cycles_takes_its_prices() -> None:
     found = session.full({})
     assert (found.cycles, found.stall_cycles) == (0.0, 0.0)
     assert found.total_cycles == pytest.approx(3e-6 * hardware.clock_hz)
+
+
+def test_a_program_without_any_time_cannot_be_verified() -> None:
+    """A kernel that works in place and has no price: a share of nothing says nothing."""
+    text = module('  a = A parameter(0)\n  ROOT k = A custom-call(a), custom_call_target="x"')
+    hardware = find_device("tpu-v5e").hardware
+    made = build_program(decoded(text), "k", hardware, "k", pricing=lambda _: Price(0.0))
+    compiled = Compiled(text, "", "")
+    answers: Any = SimpleNamespace(full=lambda options: compiled, early=lambda options: compiled)
+    session = CompileSession(made, answers)
+    for verified in (verify, early_result):
+        with pytest.raises(CompilerError, match="nothing to gain: the compiler states no time"):
+            verified(session, DEFAULT)

@@ -95,6 +95,7 @@ class FakeSession:
         self.program, self.plan, self.answers, self.cycles = program, plan, answers, cycles
         self.default_cycles = default_cycles
         self.imported = None
+        self.stall_cycles = 10.0
         self.asked: list[str] = []
         self.limit = 10_000
 
@@ -126,7 +127,7 @@ class FakeSession:
             refused={},
             names=frozenset(),
             cycles=cycles,
-            stall_cycles=None if cycles is None else 10.0,
+            stall_cycles=None if cycles is None else self.stall_cycles,
             seconds=0.0,
         )
 
@@ -905,6 +906,14 @@ def test_compiles_of_a_capture_that_fails_count(option_search: FakeSearch, tmp_p
     option_search.usual.answers.full.append(key(SLOW_OPTIONS))
     tuned = option_search.tuned(tmp_path, has_baseline=False)
     assert tuned.compiles == option_search.num_whole + 2 <= 12
+
+
+def test_a_program_without_any_time_is_refused(option_search: FakeSearch, tmp_path: Path) -> None:
+    session = option_search.usual
+    session.default_cycles = session.stall_cycles = 0.0
+    with pytest.raises(CompilerError, match="nothing to gain"):
+        option_search.tuned(tmp_path)
+    assert len(session.asked) == 1
 
 
 def test_options_that_gain_nothing_and_cannot_be_captured_leave_the_default(

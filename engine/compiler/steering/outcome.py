@@ -15,6 +15,7 @@ from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.memory_log import Refusal
 from engine.compiler.toolchain.results import Answers
+from engine.errors import CompilerError
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation, simulate
 from engine.program.counts import given_counts, multiplicities
@@ -138,6 +139,22 @@ def compile_session(program: Program, answers: Answers) -> CompileSession:
     Raises CompilerError where the compiler makes another program of it.
     """
     return CompileSession(own_compile(program, answers), answers)
+
+
+def timed_default(session: CompileSession) -> Outcome:
+    """The whole default compile, beside which others gain or lose. Raises as `refuse_no_time`."""
+    default = session.full({})
+    refuse_no_time(session, default.total_cycles or 0.0)
+    return default
+
+
+def refuse_no_time(session: CompileSession, time: float) -> None:
+    """Raise CompilerError where the default takes no time: no share of nothing can be gained."""
+    if time <= 0:
+        raise CompilerError(
+            f"{session.program.name}: nothing to gain: the compiler states no time for anything in"
+            " it; give measured times (reprice --profile)"
+        )
 
 
 def unknown_names(patterns: tuple[str, ...], names: frozenset[str]) -> tuple[str, ...]:

@@ -317,7 +317,8 @@ class Tuning:
                 continue
             trial = Trial(candidate, early)
             self.trials.append(trial)
-            gain = 1.0 - self.predicted_s(trial) / self._default_s
+            default_s = self._default_s
+            gain = 1.0 - self.predicted_s(trial) / default_s if default_s > 0 else 0.0
             self.note(
                 f"candidate {len(self.trials)}: {candidate.title}: predicted improvement {gain:.2%}"
             )

@@ -12,6 +12,8 @@ from engine.compiler.steering.outcome import (
     CompileSession,
     Outcome,
     instruction_names,
+    refuse_no_time,
+    timed_default,
     unknown_names,
 )
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
@@ -61,7 +63,9 @@ class EarlyResult:
 
     @property
     def predicted_improvement(self) -> float:
-        """Fraction of the default's predicted cycles that is saved."""
+        """Fraction of the default's predicted cycles that is saved; 0 where there are none."""
+        if self.predicted_default_cycles <= 0:
+            return 0.0
         return 1.0 - self.predicted_cycles / self.predicted_default_cycles
 
     def to_json(self) -> dict[str, Any]:
@@ -171,17 +175,20 @@ def early_result(
 ) -> EarlyResult:
     """Compile the default and the requested options up to the memory pass.
 
-    `default_session`: of the default, where the request makes another program.
+    `default_session`: of the default, where the request makes another program. Raises CompilerError
+    also where nothing in the program takes time.
     """
-    default = (default_session or session).early({})
+    beside = default_session or session
+    default = beside.early({})
+    refuse_no_time(beside, default.predicted.latency_s)
     return _early_result(session, request, default, session.early(request.steering.options))
 
 
 def verify(
     session: CompileSession, request: Request, default_session: CompileSession | None = None
 ) -> Verdict:
-    """Compile the default and the requested options in full; sessions as in `early_result`."""
-    default = (default_session or session).full({})
+    """Compile the default and the requested options in full; all else as in `early_result`."""
+    default = timed_default(default_session or session)
     steered = session.full(request.steering.options)
     assert default.cycles is not None
     assert default.stall_cycles is not None
