@@ -129,6 +129,7 @@ class Study:
         after another, are predicted or known. Raises CompilerError and ProgramFormatError where the
         first comes to nothing.
         """
+        self._work_out_waits()
         known = {c.name for c in self.observations.compiles}
         if "default" not in known:
             self._announce(compiles)
@@ -201,6 +202,21 @@ class Study:
         self.observations = replace(self.observations, compiles=(*self.observations.compiles, one))
         self.keep(self.observations)
         return abs(error)
+
+    def _work_out_waits(self) -> None:
+        """Work out how long known compiles wait for which it is not known, as far as they are kept.
+
+        It is not where loops ran more or less often when they were observed.
+        """
+        compiles = []
+        for one in self.observations.compiles:
+            if one.stall_cycles is None and self.answers.has_full(one.options):
+                with suppress(*FAILURES):
+                    answer, flow, seen = self._whole(one.name, one.options)
+                    stalls = self._stall_cycles(self._priced(seen), flow, answer.buffers, seen)
+                    one = replace(one, stall_cycles=stalls)
+            compiles.append(one)
+        self.observations = replace(self.observations, compiles=tuple(compiles))
 
     def _announce(self, compiles: int) -> None:
         """Note how many of `compiles` whole compiles are left at most, and how long they take."""
