@@ -25,9 +25,10 @@ from engine.program.hlo.build import Imported, build_program
 from engine.program.hlo.flow import Flow
 from engine.program.io import content_hash
 from engine.program.model import TOP_LEVEL
-from tests.program.hlo.modules import FIXTURES, decoded, flow
+from tests.program.hlo.modules import FIXTURES, A, decoded, flow
 from tests.program.hlo.modules import imported as imported_text
 from tests.program.hlo.modules import module as module_text
+from tests.synthetic import lines_run
 
 HARDWARE = PRESETS["tpu-v5e"]
 HEAP = DEVICES["tpu-v5e"].scoped_bytes
@@ -345,3 +346,30 @@ def test_what_a_branch_returns_serves_what_follows_the_conditional() -> None:
     names = [i.name for i in imported.program.instructions]
     assert [(s.start, s.end) for s in plan.stays] == [(names.index("made"), names.index("last"))]
     assert check(imported.program, plan) is None
+
+
+def chain_in_a_loop(length: int, shape: str) -> str:
+    """A loop whose body is a chain of so many instructions, with results of this shape."""
+    chain = [f"  y{n + 1} = {shape} add(y{n}, inv)" for n in range(length)]
+    return module_text(
+        "  a = A parameter(0)\n  b = A parameter(1)\n  z = s32[] constant(0)\n"
+        "  t = (s32[], A, A) tuple(z, a, b)\n"
+        "  w = (s32[], A, A) while(t), condition=cond, body=body\n"
+        "  ROOT o = A get-tuple-element(w), index=1",
+        "cond\n  p = (s32[], A, A) parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
+        "  n = s32[] constant(7)\n  ROOT c = pred[] compare(i, n), direction=LT",
+        "body\n  q = (s32[], A, A) parameter(0)\n  j = s32[] get-tuple-element(q), index=0\n"
+        "  one = s32[] constant(1)\n  next = s32[] add(j, one)\n"
+        "  y0 = A get-tuple-element(q), index=1\n  inv = A get-tuple-element(q), index=2\n"
+        + "\n".join(chain)
+        + f"\n  end = A negate(y{length})\n  ROOT r = (s32[], A, A) tuple(next, end, inv)",
+    )
+
+
+def test_a_longer_loop_takes_as_much_longer_to_read_as_it_has_instructions() -> None:
+    def lines(length: int) -> int:
+        program = imported_text(chain_in_a_loop(length, A))
+        placed = flow(chain_in_a_loop(length, "f32[64,128]{1,0:S(1)}"))
+        return lines_run(lambda: read_plan(program, placed, None, 0))
+
+    assert lines(800) < 2.2 * lines(400)

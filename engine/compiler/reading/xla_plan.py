@@ -86,6 +86,7 @@ class _Reader:
         self.slot_of = self.matching.slot_of
         self.done_of = self._done_events()
         self.next_slot = self._next_slots()
+        self.end_slots = [self._end_slot(region) for region in flow.regions]
         self.carried_ends = self._carried_ends()
         self.stands_for = self.matching.copies
 
@@ -230,10 +231,12 @@ class _Reader:
         """End of the place of a value read at event `reader`: past every loop that it entered."""
         born = self.flow.values[value].event
         end = self.slot_of[reader] + 1
-        for region in self.flow.regions:
-            is_born_inside = region.start <= born < region.end
-            if region.start <= reader < region.end and not is_born_inside:
-                end = max(end, self._end_slot(region))
+        number = self.flow.events[reader].region
+        while number >= 0:
+            region = self.flow.regions[number]
+            if not region.start <= born < region.end:
+                end = max(end, self.end_slots[number])
+            number = region.parent
         return end
 
     def _end_slot(self, region: FlowRegion) -> int:
@@ -251,19 +254,19 @@ class _Reader:
         for pair in self.flow.aliases:
             for value, merged in (pair, pair[::-1]):
                 region = self._held_by(value, merged)
-                if region is not None:
-                    ends[value] = max(ends.get(value, 0), self._end_slot(region))
+                if region >= 0:
+                    ends[value] = max(ends.get(value, 0), self.end_slots[region])
         return ends
 
-    def _held_by(self, value: int, merged: int) -> FlowRegion | None:
-        """The loop or branch that holds `value` in the place of what it merges into, if it does."""
+    def _held_by(self, value: int, merged: int) -> int:
+        """The loop or branch that holds `value` in the place of what it merges into; -1: none."""
         known, other = self.flow.values[value], self.flow.values[merged]
         if known.event < 0 or not other.is_merged:
-            return None
-        loop = self.flow.regions[other.region] if other.region >= 0 else None
-        if loop is not None and other.point == boundary(loop.start):
+            return -1
+        loop = other.region
+        if loop >= 0 and other.point == boundary(self.flow.regions[loop].start):
             return loop
-        return self.flow.regions[known.region] if known.region >= 0 else None
+        return known.region
 
     def _done_events(self) -> dict[int, int]:
         """Copy-start event -> its copy-done event."""
