@@ -645,14 +645,37 @@ def test_the_own_steering_of_a_plan_is_tried_whatever_its_options(
     assert found[1:] == others
 
 
-def test_a_log_that_is_none_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "log.json"
+def test_a_log_that_cannot_be_read_is_set_aside(tmp_path: Path) -> None:
+    """Else no later run of the program would begin."""
+    path, told = tmp_path / "log.json", list[str]()
     log = TuneLog(path)
     log.add(random_rules(0, 0))
-    assert TuneLog(path).candidates == [random_rules(0, 0)]
-    path.write_text(path.read_text().replace('"random"', '"surprise"'))
-    with pytest.raises(ProgramFormatError, match="not a valid log"):
-        TuneLog(path)
+    assert TuneLog(path, told.append).candidates == [random_rules(0, 0)]
+    assert not told
+    for number, damaged in enumerate(('"random"', '"candidates"', '{"format"'), 1):
+        path.write_text(path.read_text().replace(damaged, '"surprise"'))
+        text = path.read_text()
+        anew = TuneLog(path, told.append)
+        assert anew.candidates == []
+        assert len(told) == number and "set aside as log.json.unreadable" in told[-1]
+        assert path.with_name("log.json.unreadable").read_text() == text
+        anew.add(random_rules(0, 0))
+        assert TuneLog(path, told.append).candidates == [random_rules(0, 0)]
+
+
+def test_a_log_does_not_grow_past_what_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, told = tmp_path / "log.json", list[str]()
+    log = TuneLog(path, told.append)
+    monkeypatch.setattr("engine.files.MAX_JSON", 500)
+    for number in range(9):
+        log.add(Steering(f"candidate {number}", {SORT_ORDER: sort_rules([f"v{number}"])}))
+    assert len(told) == 1 and told[0].startswith("not kept for the next time: ")
+    kept = TuneLog(path, told.append).candidates
+    assert 0 < len(kept) < 9
+    assert kept == log.candidates[: len(kept)]
+    assert len(told) == 1
 
 
 def test_runs_of_one_program_at_a_time_keep_each_others_candidates(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +24,7 @@ from engine.compiler.steering.candidates import (
 from engine.compiler.steering.export import EXPORT, PASS_OPTIONS, Steering
 from engine.compiler.steering.outcome import CompileSession, Outcome
 from engine.errors import FAILURES, INTERRUPTED, PlanError, ProgramFormatError, SolverError
-from engine.files import read_json, require_header, write_bytes
+from engine.files import json_text, read_json, require_header, write_bytes
 from engine.folders import locked
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -33,21 +32,24 @@ from engine.program.model import Program
 
 FORMAT = "mallocmuzero-tuning"
 VERSION = 1
+UNREADABLE = ".unreadable"
+"""What the name of a log that was set aside ends in."""
 
 
 class TuneLog:
-    """Candidates in the order in which they came up. Raises ProgramFormatError for another file.
+    """Candidates in the order in which they came up.
 
     `path`: None keeps them in memory only. Runs of one program at a time share the file; each knows
-    those that were there when it began, and its own. Where the file cannot be written, `note` gets
-    a line, and they are kept in memory from then on.
+    those that were there when it began, and its own. A file that cannot be read is set aside, and
+    `note` gets a line; so it does where the file cannot be written, or would be larger than what is
+    read, and they are kept in memory from then on.
     """
 
     def __init__(self, path: Path | None, note: Callable[[str], None] = lambda _: None) -> None:
         self._path, self._note = path, note
         self.candidates: list[Steering] = []
         if path is not None and path.exists():
-            self.candidates = _read(path)
+            self.candidates = self._read_or_set_aside(path)
 
     def add(self, candidate: Steering) -> None:
         """Keep a candidate, unless it is kept already."""
@@ -60,6 +62,20 @@ class TuneLog:
             self._path = None
             self._note(f"not kept for the next time: {error}")
 
+    def _read_or_set_aside(self, path: Path) -> list[Steering]:
+        try:
+            with locked(path.parent):
+                try:
+                    return _read(path)
+                except ProgramFormatError as error:
+                    aside = path.with_name(path.name + UNREADABLE)
+                    path.replace(aside)
+                    self._note(f"{error}; it is set aside as {aside.name}, and begun anew")
+        except OSError as error:
+            self._path = None
+            self._note(f"not kept for the next time: {error}")
+        return []
+
     def _write(self) -> None:
         """Add to the file what it has not. Raises OSError, ProgramFormatError."""
         path = self._path
@@ -69,7 +85,7 @@ class TuneLog:
         with locked(path.parent):
             others = _read(path) if path.exists() else []
             kept = [*others, *(own for own in self.candidates if own not in others)]
-            write_bytes(path, json.dumps(_body(kept)).encode())
+            write_bytes(path, json_text(_body(kept), str(path)).encode())
 
 
 def _body(candidates: Sequence[Steering]) -> dict[str, object]:
