@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import jax
 import pytest
 
 from engine.compiler.toolchain import child as child_module
@@ -17,7 +18,7 @@ from engine.compiler.toolchain import compile as compiling
 from engine.compiler.toolchain.child import REFUSAL, REFUSED
 from engine.compiler.toolchain.compile import compile_early, compile_full
 from engine.compiler.toolchain.target import Target
-from engine.errors import CompileInterruptedError, CompilerError, UnknownNameError
+from engine.errors import CompileInterruptedError, CompilerError, UnknownNameError, UsageError
 from tests.compiler.exported import layers, serialised, small
 
 V5E = Target("tpu-v5e")
@@ -113,6 +114,37 @@ def test_want_of_memory_or_disk_is_no_answer_of_the_compiler(
     monkeypatch.setattr(compiling, "CHILD", child)
     with pytest.raises(CompileInterruptedError, match=rf"too little .* \({want}\); free some"):
         compile_full(b"any", V5E)
+
+
+def test_a_refusal_for_want_of_disk_is_no_answer_of_the_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = "RESOURCE_EXHAUSTED: Failed to open file: No space left on device [Errno 28]"
+    child = child_that(
+        tmp_path,
+        f"(pathlib.Path(sys.argv[1]) / {REFUSAL!r}).write_text({message!r})",
+        f"sys.exit({REFUSED})",
+    )
+    monkeypatch.setattr(compiling, "CHILD", child)
+    with pytest.raises(CompileInterruptedError, match=r"\(No space left on device\); free some"):
+        compile_full(b"any", V5E)
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        (V5E, {"xla_dump_to": "/tmp/mine"}),
+        (Target("tpu-v5e", options={"xla_dump_to": "/tmp/mine"}), {}),
+        (Target("tpu-v5e", init_args="--xla_a=1 --xla_dump_to=/tmp/mine"), {"xla_b": "1"}),
+    ],
+)
+def test_options_of_what_is_dumped_are_refused(
+    target: Target, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The toolchain sets them itself, so that nothing would come of the user's."""
+    monkeypatch.setattr(compiling, "CHILD", child_that(tmp_path, "sys.exit(0)"))
+    with pytest.raises(UsageError, match="option xla_dump_to cannot be given"):
+        compile_early(b"any", target, options)
 
 
 def main_of_a_child(
@@ -250,6 +282,18 @@ def test_a_whole_compile_and_an_early_stop_place_alike() -> None:
     assert "estimated_cycles" not in early.hlo
     assert full.limits["alignment_in_bytes"] == "4096"
     assert full.limits["max_size_in_bytes"] == "117440512"
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("letter", ["f", "層"])
+def test_a_function_of_a_long_name_can_be_stopped_early(letter: str) -> None:
+    """XLA leaves a long name out of those of some dumps, and loses others."""
+
+    def named(x: jax.Array) -> jax.Array:
+        return x + 1
+
+    named.__name__ = named.__qualname__ = letter * (205 // len(letter.encode()))
+    assert compile_early(serialised(named, (8, 128)), V5E).buffers
 
 
 @pytest.mark.compiler

@@ -30,6 +30,7 @@ from engine.errors import (
     CompilerError,
     NotCompilableError,
     OutOfMemoryError,
+    UsageError,
     in_one_line,
 )
 from engine.folders import temporary_folder
@@ -111,7 +112,7 @@ def compile_full(
     program or an option or aborts, of its kinds OutOfMemoryError where a memory is too small,
     NotCompilableError for bytes that are no such program, CompileInterruptedError where it takes
     longer, is killed or fails for another reason than the program; UnknownNameError where it does
-    not know the hardware.
+    not know the hardware, UsageError for options of what is dumped.
     """
     return _compile(stablehlo, target, options or {}, timeout_s, is_full=True)
 
@@ -130,6 +131,7 @@ def _compile(
     stablehlo: bytes, target: Target, options: Mapping[str, str], timeout_s: float, is_full: bool
 ) -> Compiled:
     libtpu.require_compiler(target.hardware)
+    _refuse_dumping({**target.flags, **options})
     options = {**target.options, **options}
     if len(stablehlo) > MAX_SOURCE_BYTES:
         raise NotCompilableError(f"the StableHLO is larger than {MAX_SOURCE_BYTES >> 20} MiB")
@@ -147,11 +149,18 @@ def _compile(
         _run_child(folder, wanted, timeout_s, options, target.init_args)
         found = _read(folder, wanted, time.monotonic() - begun)
     if not found.hlo:
-        raise CompilerError(
-            f"the compiler ended and left no dump of its placement{_with(options)}; leave out"
-            " options that keep it from dumping (xla_dump_…)"
-        )
+        raise CompilerError(f"the compiler ended and left no dump of its placement{_with(options)}")
     return found
+
+
+def _refuse_dumping(flags: Mapping[str, str]) -> None:
+    """Refuse options of what is dumped: dumps are read and thrown away here. Raises UsageError."""
+    name = next((name for name in flags if name.startswith("xla_dump_")), None)
+    if name is not None:
+        raise UsageError(
+            f"the compiler option {name} cannot be given: what the compiler dumps is read here and"
+            f" not kept; leave it out (also of {INIT_ARGS}, and where the program is captured)"
+        )
 
 
 def _run_child(
@@ -195,14 +204,9 @@ def _run_child(
         raise NotCompilableError(_complaint(folder))
     if code == REFUSED:
         raise _refusal((folder / REFUSAL).read_text(), options)
-    want = _WANT.search((folder / "log").read_bytes())
-    if code != 0 and want is not None:
-        raise CompileInterruptedError(
-            f"the machine had too little for the compiler, which is given {MEMORY_BYTES >> 30} GiB"
-            f" of memory ({want[0].decode()}); free some and try again{_with(options)}"
-        )
     if code != 0:
-        raise _rejected_flag(folder) or _failure(folder, code, options)
+        lacking = _want((folder / "log").read_bytes(), options)
+        raise lacking or _rejected_flag(folder) or _failure(folder, code, options)
 
 
 def _refusal(message: str, options: Mapping[str, str]) -> CompilerError:
@@ -210,10 +214,24 @@ def _refusal(message: str, options: Mapping[str, str]) -> CompilerError:
     overflow = parse_overflow(message)
     if overflow is not None:
         return OutOfMemoryError(f"the compiler refused it: {overflow.sentence}", overflow.table)
+    want = _want(message.encode(), options)
+    if want is not None:
+        return want
     reason = in_one_line(message) or "it gives no reason"
     is_named = any(name in reason for name in options)
     told = "" if is_named else _with(options)
     return CompilerError(f"the compiler refused it: {reason}{told}")
+
+
+def _want(said: bytes, options: Mapping[str, str]) -> CompileInterruptedError | None:
+    """A child that lacked memory, disk, threads or files by what it said; None if it did not."""
+    want = _WANT.search(said)
+    if want is None:
+        return None
+    return CompileInterruptedError(
+        f"the machine had too little for the compiler, which is given {MEMORY_BYTES >> 30} GiB of"
+        f" memory ({want[0].decode()}); free some and try again{_with(options)}"
+    )
 
 
 def _rejected_flag(folder: Path) -> CompilerError | None:

@@ -28,11 +28,17 @@ ENVIRONMENT = {
 }
 
 
+MAX_NAME_BYTES = 128
+"""XLA has a module's name in those of its dumps, leaves it out where such a name gets longer than
+255 bytes, and loses the file where it gets so long by what is added later."""
+
+
 @dataclass(frozen=True)
 class Module:
     """A program as `jax.export` serialised it.
 
-    `artifact`: its StableHLO as portable bytecode. `devices`: for how many it was exported.
+    `name`: under which it is compiled, cut to `MAX_NAME_BYTES`. `artifact`: its StableHLO as
+    portable bytecode. `devices`: for how many it was exported.
     """
 
     name: str
@@ -116,7 +122,7 @@ def exported_module(data: bytes) -> Module:
         module = _jax.mlir.deserialize_portable_artifact(exported.mlir_module_serialized)
         name = ir.StringAttr(module.operation.attributes["sym_name"]).value
     return Module(
-        name=name,
+        name=name.encode()[:MAX_NAME_BYTES].decode(errors="ignore"),
         artifact=exported.mlir_module_serialized,
         platforms=tuple(exported.platforms),
         devices=exported.nr_devices,
@@ -148,9 +154,11 @@ def compile_module(module: Module, target: Target, options: Mapping[str, str]) -
     from jax._src import compiler
     from jax._src.interpreters import mlir
     from jaxlib import _jax, xla_client
+    from jaxlib.mlir import ir
 
     with mlir.make_ir_context():
         parsed = _jax.mlir.deserialize_portable_artifact(module.artifact)
+        parsed.operation.attributes["sym_name"] = ir.StringAttr.get(module.name)
     asked = compiler.get_compile_options(
         num_replicas=1,
         num_partitions=module.devices,
