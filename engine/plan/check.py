@@ -247,9 +247,10 @@ def _content(program: Program, plan: Plan) -> Iterator[Violation]:
         copies[copy.group].append(copy)
     for index, sink in enumerate(program.sinks):
         sinks[sink.group].append(index)
+    either = {branch: c for c in program.conditionals for branch in c.branches}
     for group in groups:
         one = _GroupChecker(program, plan, group, stays[group], copies[group], sinks[group])
-        yield from one.violations()
+        yield from one.violations(either)
 
 
 class _Moment(IntEnum):
@@ -339,13 +340,15 @@ class _GroupChecker:
         self._exits: dict[tuple[int, _State], _State] = {}
         self._either: dict[int, Conditional] = {}
 
-    def violations(self) -> list[Violation]:
-        """All that this group's part of the plan violates, from `liveness` on."""
+    def violations(self, either: dict[int, Conditional]) -> list[Violation]:
+        """All that this group's part of the plan violates, from `liveness` on.
+
+        `either`: the conditional of each region that may be left out of a run.
+        """
         self._check_stays()
         self._check_regions()
         self._list_events()
         self._run()
-        either = {b: c for c in self._program.conditionals for b in c.branches}
         if not (self._violations or self._events.keys().isdisjoint(either)):
             self._either = either
             self._exits.clear()

@@ -423,15 +423,22 @@ class Program:
 
     def _carried(self, region: Region) -> list[int]:
         """Groups written in `region` whose content is needed past its end or its back edge."""
+        first, end = (
+            bisect_left(self.touches, time, key=lambda t: t.time)
+            for time in (region.start, region.end)
+        )
+        inside: dict[int, list[Touch]] = {}
+        for touch in self.touches[first:end]:
+            inside.setdefault(touch.group, []).append(touch)
         carried = []
-        for number, indices in enumerate(self.touches_of_group):
-            touches = [self.touches[i] for i in indices]
-            inside = [t for t in touches if region.start <= t.time < region.end]
-            if not any(t.writes for t in inside):
+        for number, touches in inside.items():
+            if not any(t.writes for t in touches):
                 continue
-            outlives = self.groups[number].is_live_out or touches[-1].time >= region.end
+            of_group = self.touches_of_group[number]
+            begins, ends = self.touches[of_group[0]].time, self.touches[of_group[-1]].time
+            outlives = self.groups[number].is_live_out or ends >= region.end
             # A read before the first write of the body sees the previous iteration.
-            loops_back = inside[0].reads or touches[0].time < region.start
+            loops_back = touches[0].reads or begins < region.start
             if outlives or loops_back or self.groups[number].is_input:
                 carried.append(number)
         return carried

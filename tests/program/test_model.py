@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from engine.program.model import TOP_LEVEL, Access, Program, Sink
 from engine.program.teaching import HARDWARE, MICROSECOND, Draft
 from tests.strategies import programs
+from tests.synthetic import lines_run
 
 
 def built(draft: Draft) -> Program:
@@ -84,6 +85,23 @@ def test_sinks_stand_where_slow_copies_are_needed() -> None:
     assert sinks_of_loop("used after") == (Sink(3, 1, 0),)
     assert sinks_of_loop("live out") == (Sink(3, 1, 0), Sink(4, 1, TOP_LEVEL))
     assert sinks_of_loop("temporary") == ()
+
+
+def row_of_loops(count: int) -> Program:
+    """So many loops, each of which makes a value and uses it."""
+    draft = Draft()
+    draft.step("before", 1)
+    for number in range(count):
+        draft.loop(num_steps=2, trips=3)
+        draft.step(f"make {number}", 1)
+        made = draft.write(f"made {number}", 1)
+        draft.step(f"use {number}", 1, [made])
+    return built(draft)
+
+
+def test_sinks_take_as_much_longer_to_find_as_there_are_more_loops() -> None:
+    few, many = (row_of_loops(count) for count in (40, 80))
+    assert lines_run(lambda: many.sinks) < 2.5 * lines_run(lambda: few.sinks)
 
 
 def test_totals_and_levels() -> None:
