@@ -139,6 +139,22 @@ def test_the_order_by_saving_begins_with_the_greatest(program: Program, plan: Pl
     assert by_saving.startswith(sort_rules([first]).split(" override_options")[0])
 
 
+def test_what_has_no_name_in_hlo_gets_no_rule(program: Program, plan: Plan) -> None:
+    """What goes round a loop, or leaves a conditional, in a place of its own."""
+    first, second, *others = (aim.values for aim in aims(program, plan))
+    ours = {first[0]: "while.3{carried 12}", second[0]: "cond{met 5}"}
+    values = tuple(replace(v, name=ours.get(v.name, v.name)) for v in program.values)
+    named = replace(program, values=values)
+    plan = replace(plan, program_hash=content_hash(named))
+    found = aims(named, plan)
+    assert [aim.values for aim in found] == [n for n in (first[1:], second[1:], *others) if n]
+    names = [name for aim in found for name in aim.values]
+    assert exports(named, plan)[0].options[SORT_ORDER] == sort_rules(names)
+    told = {"first": [*ours.values(), names[0]], "last": [], "knobs": {}}
+    own = own_steering(replace(plan, notes={"steering": told}))
+    assert own is not None and own.options == {SORT_ORDER: sort_rules(names[:1])}
+
+
 def test_what_cannot_be_exported_is_said(program: Program, plan: Plan) -> None:
     slow = solve("all_slow", program, Budget(1.0, 0))
     with pytest.raises(PlanError, match="nothing from fast memory"):

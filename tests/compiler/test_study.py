@@ -334,6 +334,16 @@ def test_a_proposal_puts_first_what_is_at_stake_and_fits() -> None:
     ]
 
 
+def test_what_has_no_name_in_hlo_is_not_asked_for() -> None:
+    """What goes round a loop in a place of its own."""
+    plain = program().program
+    values = tuple(replace(v, name=f"while{{carried {n}}}") for n, v in enumerate(plain.values))
+    unnamed = replace(plain, values=values)
+    everything = np.ones(len(plain.accesses))
+    assert proposal(unnamed, everything, [], 1) == {SORT_ORDER: ""}
+    assert all(close_to(unnamed, {}, everything > 0, seed) == {} for seed in range(60))
+
+
 def test_what_was_always_fast_is_sometimes_put_last() -> None:
     imported = program()
     always = [np.ones(len(imported.program.accesses), dtype=bool)]

@@ -631,6 +631,8 @@ def test_a_variation_has_rules_of_its_export_alone(program: Program, plan: Plan)
         assert len(first) == len(set(first)) > len(order) / 2
         assert both_rules(first, last) == text
     assert all(c.options[CROSS_PROGRAM] == "0" for c in made)
+    off = Steering("the memory pass off", SLOW_OPTIONS)
+    assert {key(vary(off, 0, number).options) for number in range(4)} == {key(SLOW_OPTIONS)}
 
 
 def test_the_own_steering_of_a_plan_is_tried_whatever_its_options(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from engine.compiler.costs.calibrate import Fit, accesses_by_slot
 from engine.compiler.costs.pools import is_resolved, slots_by_pool
 from engine.compiler.reading.observation import Observation
-from engine.compiler.steering.export import SORT_ORDER, both_rules, matcher_of, matchers
+from engine.compiler.steering.export import SORT_ORDER, both_rules, matcher_of, matchers, xla_names
 from engine.program.model import Program
 
 SEEN_SHARE = 0.5
@@ -173,4 +173,4 @@ def _by_stake(program: Program, stake: NDArray[np.float64], chance: random.Rando
 
 
 def _names(program: Program, group: int) -> list[str]:
-    return [program.values[number].name for number in program.groups[group].values]
+    return xla_names(program.values[number].name for number in program.groups[group].values)

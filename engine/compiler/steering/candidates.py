@@ -65,13 +65,14 @@ def pass_options_of(options: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def vary(candidate: Steering, seed: int, number: int) -> Steering:
-    """An export with some rules moved to the front and some left out, by chance."""
+    """An export with some rules moved to the front and some left out, by chance; if it has any."""
     chance = random.Random(f"{seed}/varied/{number}")
     order, last = matchers(candidate.options.get(SORT_ORDER, ""))
     for _ in range(chance.randint(0, 2) if order else 0):
         order.insert(0, order.pop(chance.randrange(len(order))))
     kept = [m for m in order if chance.random() > 1 / len(order)] or order
-    options = {**candidate.options, SORT_ORDER: both_rules(kept, last)}
+    text = both_rules(kept, last)
+    options = {**candidate.options, SORT_ORDER: text} if text else candidate.options
     return Steering(f"varied {number}: {candidate.title}", options)
 
 

@@ -53,6 +53,9 @@ several times."""
 
 _SUFFIX = re.compile(r"^(?P<name>[^{]+)(?:\{(?P<index>[\d,]+)\})?$")
 
+_OUR_NAME = re.compile(r"\{(?:carried|met) \d+\}$")
+"""How values are called that go round a loop, or leave a conditional, in a place of their own."""
+
 
 @dataclass(frozen=True)
 class Aim:
@@ -148,7 +151,8 @@ def own_steering(plan: Plan) -> Steering | None:
         return Steering("the memory pass off", SLOW_OPTIONS)
     try:
         options = {_FLAGS[name]: f"{value:g}" for name, value in steering["knobs"].items()}
-        text = both_rules(*([matcher_of(n) for n in steering[end]] for end in ("first", "last")))
+        ends = [xla_names(steering[end]) for end in ("first", "last")]
+        text = both_rules(*([matcher_of(name) for name in names] for names in ends))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlanError(f"the plan's note `steering` is damaged ({error!r:.100})") from error
     if text:
@@ -202,6 +206,11 @@ def instruction_patterns(options: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(patterns))
 
 
+def xla_names(names: Iterable[str]) -> list[str]:
+    """Those names of values by which XLA knows them too, so that a rule can say them."""
+    return [name for name in names if not _OUR_NAME.search(name)]
+
+
 def matcher_of(name: str) -> str:
     parts = _SUFFIX.match(name)
     if parts is None:
@@ -212,7 +221,7 @@ def matcher_of(name: str) -> str:
 
 
 def _planned(program: Program, plan: Plan) -> list[_Planned]:
-    """The groups that `plan` serves fast and that save enough to be worth a rule."""
+    """The groups that `plan` serves fast, that save enough to be worth a rule and can be named."""
     violation = check(program, plan)
     if violation is not None:
         raise PlanError(f"the plan breaks {violation.rule}: {violation.message}")
@@ -236,12 +245,12 @@ def _planned(program: Program, plan: Plan) -> list[_Planned]:
             )
         )
     least = MIN_SAVING_SHARE * sum(p.saving_s for p in planned)
-    return [p for p in planned if p.saving_s > least]
+    return [p for p in planned if p.saving_s > least and _value_names(program, p)]
 
 
 def _value_names(program: Program, item: _Planned) -> tuple[str, ...]:
     numbers = dict.fromkeys(program.accesses[a].value for a in item.accesses)
-    return tuple(program.values[number].name for number in numbers)
+    return tuple(xla_names(program.values[number].name for number in numbers))
 
 
 def _instruction_names(program: Program, item: _Planned) -> tuple[str, ...]:
