@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -75,6 +77,22 @@ def test_nothing_is_compiled_twice(tmp_path: Path, compiler: FakeCompiler, is_ke
     again = Answers(b"program", V5E, tmp_path / "made" if is_kept else None)
     assert again.full(KNOB).refusals == whole.refusals
     assert len(compiler.asked) == (2 if is_kept else 3)
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_what_a_folder_keeps_is_not_all_in_memory(
+    tmp_path: Path, compiler: FakeCompiler, is_kept: bool
+) -> None:
+    """A search asks for a hundred answers of megabytes."""
+    answers = Answers(b"program", V5E, tmp_path if is_kept else None)
+    asked = [{"xla_knob": str(number)} for number in range(3 * module.IN_MEMORY)]
+    given = [weakref.ref(answers.early(options)) for options in asked]
+    gc.collect()
+    held = [one for one in given if one() is not None]
+    assert len(held) == (module.IN_MEMORY if is_kept else len(asked))
+    assert [answers.early(o).hlo for o in asked] == [f"hlo {n + 1}" for n in range(len(asked))]
+    assert len(compiler.asked) == len(asked)
+    assert answers.expected_s(is_full=False) == 0.5
 
 
 def test_an_answer_holds_for_its_question_only(tmp_path: Path, compiler: FakeCompiler) -> None:

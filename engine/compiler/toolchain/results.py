@@ -43,6 +43,10 @@ SECONDS_PER_KIB = 3.0
 minutes, announced until one compile is known."""
 
 
+IN_MEMORY = 8
+"""So many of the answers that a folder keeps are in memory too: each may be megabytes."""
+
+
 @dataclass
 class Answers:
     """The compiler's answers to one program for one target.
@@ -60,6 +64,10 @@ class Answers:
     is_offline: bool = False
     note: Callable[[str], None] = lambda _: None
     _memory: dict[str, Compiled | CompilerError] = field(default_factory=dict)
+    _kept: list[str] = field(default_factory=list)
+    """Keys of those in memory that the folder keeps, in the order in which they came."""
+    _seconds: dict[bool, dict[str, float]] = field(default_factory=lambda: {True: {}, False: {}})
+    """How long known compiles took, by their keys: whole ones, and early stops."""
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def early(self, options: Mapping[str, str]) -> Compiled:
@@ -109,14 +117,11 @@ class Answers:
 
     def expected_s(self, is_full: bool) -> float | None:
         """How long a compile takes by those that are known; None if none is."""
-        seconds: dict[bool, list[float]] = {True: [], False: []}
-        for answer in self._memory.values():
-            if isinstance(answer, Compiled) and answer.seconds > 0:
-                seconds[answer.is_full].append(answer.seconds)
-        if seconds[is_full]:
-            return median(seconds[is_full])
-        if seconds[not is_full]:
-            return median(seconds[not is_full]) * (EARLY_SHARE ** (-1 if is_full else 1))
+        alike, others = self._seconds[is_full], self._seconds[not is_full]
+        if alike:
+            return median(alike.values())
+        if others:
+            return median(others.values()) * (EARLY_SHARE ** (-1 if is_full else 1))
         return None
 
     def _announcement(self, options: Mapping[str, str], is_full: bool) -> str:
@@ -136,16 +141,31 @@ class Answers:
         if key not in self._memory and self.folder is not None:
             path = self.folder / f"{key}.json.gz"
             if path.exists() and (answer := _read(path)) is not None:
-                self._memory[key] = answer
+                self._remember(key, answer, is_kept=True)
         return self._memory.get(key)
+
+    def _remember(self, key: str, answer: Compiled | CompilerError, is_kept: bool) -> None:
+        """Have an answer in memory; of those that the folder keeps the newest alone."""
+        self._memory[key] = answer
+        if isinstance(answer, Compiled) and answer.seconds > 0:
+            self._seconds[answer.is_full][key] = answer.seconds
+        if is_kept:
+            self._kept.append(key)
+            if len(self._kept) > IN_MEMORY:
+                del self._memory[self._kept.pop(0)]
 
     def _keep(
         self, options: Mapping[str, str], is_full: bool, answer: Compiled | CompilerError
     ) -> None:
         key = self._key(options, is_full)
-        self._memory[key] = answer
+        self._remember(key, answer, is_kept=self._is_written(key, options, answer))
+
+    def _is_written(
+        self, key: str, options: Mapping[str, str], answer: Compiled | CompilerError
+    ) -> bool:
+        """Write an answer to the folder, if there is one; whether it is there now."""
         if self.folder is None:
-            return
+            return False
         row = _row(answer) if isinstance(answer, Compiled) else _error_row(answer)
         body = {"options": dict(options), **row}
         try:
@@ -154,6 +174,8 @@ class Answers:
         except (OSError, ProgramFormatError) as error:
             # The answer itself is worth more than its copy.
             self.note(f"not kept for the next time: {error}")
+            return False
+        return True
 
     def _key(self, options: Mapping[str, str], is_full: bool) -> str:
         target = self.target
