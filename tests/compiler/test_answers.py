@@ -46,7 +46,7 @@ class FakeCompiler:
         if "garbage" in options:
             raise NotCompilableError("it is not a program")
         told = (Refusal("a", "b", "out of memory"),)
-        return Compiled(f"hlo {len(self.asked)}", "", "", told, {"x": "1"}, 0.5, is_full)
+        return Compiled(f"hlo {len(self.asked)}", "", told, {"x": "1"}, 0.5, is_full)
 
     def early(self, source: bytes, target: Target, options: Mapping[str, str]) -> Compiled:
         return self.answer(source, target, options, False)
@@ -130,6 +130,16 @@ def test_a_damaged_answer_is_compiled_again(
     assert Answers(b"program", V5E, tmp_path).full(KNOB).hlo == "hlo 2"
     assert Answers(b"program", V5E, tmp_path).full(KNOB).hlo == "hlo 2"
     assert len(compiler.asked) == 2
+
+
+def test_an_answer_of_an_earlier_version_is_still_read(
+    tmp_path: Path, compiler: FakeCompiler
+) -> None:
+    Answers(b"program", V5E, tmp_path).full(KNOB)
+    (path,) = tmp_path.iterdir()
+    body = json.loads(gzip.decompress(path.read_bytes()))
+    path.write_bytes(gzip.compress(json.dumps({**body, "live_ranges": "a:0-1"}).encode(), mtime=0))
+    assert Answers(b"program", V5E, tmp_path).full(KNOB).hlo == "hlo 1"
 
 
 def test_an_answer_without_a_module_is_none(tmp_path: Path, compiler: FakeCompiler) -> None:

@@ -192,10 +192,8 @@ BRANCHING = module(
 def test_shares_of_branches_are_captured_and_unknown_ones_refused(
     tmp_path: Path, compiler: Interrupted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiler, "full", lambda options: Compiled(BRANCHING, "", ""))
-    monkeypatch.setattr(
-        compiler, "early", lambda options: Compiled(BRANCHING, "", "", is_full=False)
-    )
+    monkeypatch.setattr(compiler, "full", lambda options: Compiled(BRANCHING, ""))
+    monkeypatch.setattr(compiler, "early", lambda options: Compiled(BRANCHING, "", is_full=False))
     counts = Counts(shares={"c": (0.9, 0.1)})
     few = replace(how(tmp_path), compiles=1)
     program = capture_stablehlo(replace(SOURCE, target=Target("tpu-v5e", counts=counts)), few)
@@ -214,10 +212,8 @@ def test_a_capture_with_other_counts_works_the_waits_out_anew(
     monkeypatch.setattr(
         study, "stall_cycles", lambda imported, *_: 100 * imported.program.regions[0].multiplicity
     )
-    monkeypatch.setattr(compiler, "full", lambda options: Compiled(BRANCHING, "", ""))
-    monkeypatch.setattr(
-        compiler, "early", lambda options: Compiled(BRANCHING, "", "", is_full=False)
-    )
+    monkeypatch.setattr(compiler, "full", lambda options: Compiled(BRANCHING, ""))
+    monkeypatch.setattr(compiler, "early", lambda options: Compiled(BRANCHING, "", is_full=False))
     source, few = replace(SOURCE, name="net"), replace(how(tmp_path), compiles=1)
     seldom, often = (
         replace(source, target=Target("tpu-v5e", counts=Counts(shares={"c": shares})))
@@ -290,10 +286,10 @@ def test_a_compile_with_another_scratch_region_is_of_another_program(
     tmp_path: Path, compiler: Interrupted
 ) -> None:
     program = capture_stablehlo(SOURCE, replace(how(tmp_path), compiles=1))
-    refuse_other_region(program, Compiled("", "", "", limits={"scoped_bytes": str(16 * 2**20)}))
-    refuse_other_region(program, Compiled("", "", ""))
+    refuse_other_region(program, Compiled("", "", limits={"scoped_bytes": str(16 * 2**20)}))
+    refuse_other_region(program, Compiled("", ""))
     with pytest.raises(CompilerError, match="xla_tpu_scoped_vmem_limit_kib=32768"):
-        refuse_other_region(program, Compiled("", "", "", limits={"scoped_bytes": str(2**25)}))
+        refuse_other_region(program, Compiled("", "", limits={"scoped_bytes": str(2**25)}))
 
 
 def test_the_observations_of_a_capture_give_its_costs_again(

@@ -275,7 +275,7 @@ def test_names_are_looked_for_under_the_flags_that_the_program_was_captured_with
     def compile_early(stablehlo: bytes, target: Target, options: dict[str, str]) -> Compiled:
         is_slow = SLOW_OPTIONS.items() <= options.items()
         name = "copy.7" if is_slow and own.items() <= options.items() else "fusion.1"
-        return Compiled(start + name + end, "", "", is_full=False)
+        return Compiled(start + name + end, "", is_full=False)
 
     monkeypatch.setattr("engine.compiler.toolchain.results.compile_early", compile_early)
     step, path = tmp_path / "step.stablehlo", tmp_path / "flags.json"

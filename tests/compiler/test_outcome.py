@@ -73,7 +73,7 @@ def test_the_total_charges_a_copy_between_the_memories_as_the_observation_does()
     backend_config={{"window_config":{{"estimated_cycles":"900"}}}}
   ROOT c = A copy(b)"""
     hardware = find_device("tpu-v5e").hardware
-    compiled = Compiled(module(text.format(space=":S(1)")), "", "")
+    compiled = Compiled(module(text.format(space=":S(1)")), "")
     answers: Any = SimpleNamespace(full=lambda options: compiled)
     session = CompileSession(imported(module(text.format(space="")), hardware), answers)
     outcome = session.full({})
@@ -87,7 +87,7 @@ def test_a_compile_without_cycles_takes_its_prices() -> None:
     text = module('  a = A parameter(0)\n  ROOT k = A custom-call(a), custom_call_target="x"')
     hardware = find_device("tpu-v5e").hardware
     made = build_program(decoded(text), "k", hardware, "k", pricing=lambda _: Price(3e-6))
-    answers: Any = SimpleNamespace(full=lambda options: Compiled(text, "", ""))
+    answers: Any = SimpleNamespace(full=lambda options: Compiled(text, ""))
     session = CompileSession(made, answers).with_costs(with_prices(made.program, made.prices))
     found = session.full({})
     assert (found.cycles, found.stall_cycles) == (0.0, 0.0)
@@ -99,7 +99,7 @@ def test_a_program_without_any_time_cannot_be_verified() -> None:
     text = module('  a = A parameter(0)\n  ROOT k = A custom-call(a), custom_call_target="x"')
     hardware = find_device("tpu-v5e").hardware
     made = build_program(decoded(text), "k", hardware, "k", pricing=lambda _: Price(0.0))
-    compiled = Compiled(text, "", "")
+    compiled = Compiled(text, "")
     answers: Any = SimpleNamespace(full=lambda options: compiled, early=lambda options: compiled)
     session = CompileSession(made, answers)
     for verified in (verify, early_result):

@@ -155,8 +155,8 @@ def test_a_program_says_on_how_many_devices_of_which_topology_it_is() -> None:
         "is_scheduled=true", "is_scheduled=true, num_partitions=4", 1
     )
     assert "num_partitions" in partitioned
-    assert Compiled(partitioned, "", "").devices == 4
-    assert Compiled(module("  ROOT a = f32[8]{0} parameter(0)"), "", "").devices == 1
+    assert Compiled(partitioned, "").devices == 4
+    assert Compiled(module("  ROOT a = f32[8]{0} parameter(0)"), "").devices == 1
 
 
 def test_flags_are_read_as_people_write_them(tmp_path: Path) -> None:

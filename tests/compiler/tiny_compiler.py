@@ -73,14 +73,14 @@ class TinyCompiler:
         return [name for name in placed if not (is_choosy and name in PARAMETERS)]
 
     def early(self, options: Mapping[str, str]) -> Compiled:
-        return Compiled(hlo(self.placed(options), False), "", "", is_full=False)
+        return Compiled(hlo(self.placed(options), False), "", is_full=False)
 
     def full(self, options: Mapping[str, str]) -> Compiled:
         if options not in self.whole:
             self.whole.append(options)
         if (self.refuses_all and options) or sorted(self.placed(options)) == sorted(self.refuses):
             raise CompilerError("it aborted")
-        return Compiled(hlo(self.placed(options)), "", "")
+        return Compiled(hlo(self.placed(options)), "")
 
     def expected_s(self, is_full: bool) -> float | None:
         return self.whole_s if is_full else self.early_s

@@ -63,7 +63,7 @@ class FakeAnswers:
         if name == "unknown":
             raise CompilerError("No such compile option: 'unknown'")
         text = hlo(self.fast.get(name, []), has_cycles=False)
-        return Compiled(text.replace("HloModule test", f"HloModule m{len(self.early)}"), "", "")
+        return Compiled(text.replace("HloModule test", f"HloModule m{len(self.early)}"), "")
 
 
 @pytest.fixture
@@ -267,11 +267,11 @@ class HalfEstimated:
         return self
 
     def stopped(self, options: Mapping[str, str]) -> Compiled:
-        return Compiled(hlo([], has_cycles=False), "", "", is_full=False)
+        return Compiled(hlo([], has_cycles=False), "", is_full=False)
 
     def full(self, options: Mapping[str, str]) -> Compiled:
         stated = '{"window_config":{"estimated_cycles":"120000"}}'
-        return Compiled(hlo([]).replace(stated, "{}"), "", "")
+        return Compiled(hlo([]).replace(stated, "{}"), "")
 
 
 def test_what_the_program_of_an_option_has_no_estimate_for_is_priced() -> None:

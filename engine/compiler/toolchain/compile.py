@@ -69,7 +69,6 @@ _UNASKED = ("XLA_FLAGS", INIT_ARGS, "TPU_LIBRARY_PATH")
 
 _PLACEMENT = "after_optimizations.txt"
 _BUFFERS = "after_optimizations-buffer-assignment.txt"
-_LIVE_RANGES = "after_optimizations-live-range.txt"
 _AFTER_THEM = "after_optimizations-memory-usage-report.txt"
 """Dumps in the order in which they are written: the last one shows that the others are whole."""
 
@@ -78,15 +77,13 @@ _AFTER_THEM = "after_optimizations-memory-usage-report.txt"
 class Compiled:
     """The outputs of one compile. Texts are the compiler's own.
 
-    `hlo`: the scheduled module, with `estimated_cycles` if the compile `is_full`. `buffers`,
-    `live_ranges`: its dumps of where every value lies and how long. `refusals`: what the memory
-    pass did not place, and why. `limits`: what it said of its memory (`max_size_in_bytes`,
-    `alignment_in_bytes`, …).
+    `hlo`: the scheduled module, with `estimated_cycles` if the compile `is_full`. `buffers`: its
+    dump of where every value lies. `refusals`: what the memory pass did not place, and why.
+    `limits`: what it said of its memory (`max_size_in_bytes`, `alignment_in_bytes`, …).
     """
 
     hlo: str
     buffers: str
-    live_ranges: str
     refusals: tuple[Refusal, ...] = ()
     limits: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     seconds: float = 0.0
@@ -265,13 +262,12 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _read(folder: Path, wanted: Path | None, seconds: float) -> Compiled:
-    texts = [_main_dump(folder, ending) for ending in (_PLACEMENT, _BUFFERS, _LIVE_RANGES)]
-    placed, buffers, live_ranges = ("" if p is None else p.read_text() for p in texts)
+    texts = [_main_dump(folder, ending) for ending in (_PLACEMENT, _BUFFERS)]
+    placed, buffers = ("" if p is None else p.read_text() for p in texts)
     log = read_log(folder / "log")
     return Compiled(
         hlo=placed if wanted is None else wanted.read_text(),
         buffers=buffers,
-        live_ranges=live_ranges,
         refusals=log.refusals,
         limits=log.limits,
         seconds=seconds,

@@ -228,6 +228,10 @@ def _error_row(error: CompilerError) -> dict[str, Any]:
     return {**row, "table": error.table} if isinstance(error, OutOfMemoryError) else row
 
 
+_NO_MORE = ("live_ranges",)
+"""What answers held that were kept by earlier versions."""
+
+
 def _read(path: Path) -> Compiled | CompilerError | None:
     """The answer in a file; None where it cannot be read or has no module: it is compiled again."""
     try:
@@ -236,7 +240,7 @@ def _read(path: Path) -> Compiled | CompilerError | None:
             return OutOfMemoryError(str(body["error"]), tuple(map(str, body["table"])))
         if "error" in body:
             return CompilerError(str(body["error"]))
-        answer = typed(body, Compiled, ("options",))
+        answer = typed(body, Compiled, ("options", *_NO_MORE))
     except (ValueError, TypeError, KeyError, ProgramFormatError):
         return None
     return answer if answer.hlo else None
