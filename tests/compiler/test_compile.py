@@ -259,8 +259,9 @@ def test_dumps_are_found_by_the_name_that_the_compiler_writes(
 def test_an_early_stop_that_shows_no_placement_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It is no answer of the compiler's to keep."""
     monkeypatch.setattr(compiling, "CHILD", child_that(tmp_path, "sys.exit(0)"))
-    with pytest.raises(CompilerError, match=r"no dump of its placement .*xla_knob=1"):
+    with pytest.raises(CompileInterruptedError, match=r"no dump of its placement .*xla_knob=1"):
         compile_early(b"any", V5E, {"xla_knob": "1"}, timeout_s=60)
 
 

@@ -146,7 +146,9 @@ def _compile(
         _run_child(folder, wanted, timeout_s, options, target.init_args)
         found = _read(folder, wanted, time.monotonic() - begun)
     if not found.hlo:
-        raise CompilerError(f"the compiler ended and left no dump of its placement{_with(options)}")
+        raise CompileInterruptedError(
+            f"the compiler ended and left no dump of its placement{_with(options)}"
+        )
     return found
 
 
