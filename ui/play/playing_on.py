@@ -77,7 +77,7 @@ def take_result(session: Session) -> str:
     opened, request = session.open, session.open.play_request
     if request is None or not request.job.is_over:
         return ""
-    opened.collect()
+    session.collect()
     opened.play_request = None
     line, job = opened.lines.get(request.plan), request.job
     liked = _liked(opened, job)

@@ -22,7 +22,7 @@ from ui.session.state import Session
 def collect(session: Session) -> None:
     """Take in the results of finished jobs; an error is shown on the page."""
     try:
-        session.open.collect()
+        session.collect()
         session.open.searches.collect()
         failure = playing_on.take_result(session)
     except EngineError as error:

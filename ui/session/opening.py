@@ -193,7 +193,7 @@ def _lost_program(wanted: str, shown: str) -> str:
 def _await_linked_plan(session: Session) -> None:
     """A link names a plan by its solver: make it if it is not here yet."""
     opened, name = session.open, session.plan_name
-    opened.collect()
+    session.collect()
     if not name or name in opened.plans:
         return
     if name not in caching.solver_names(opened.identity, opened.program):
@@ -209,7 +209,7 @@ def _await_linked_plan(session: Session) -> None:
     job = next((j for j in opened.jobs if j.solver == name), None)
     job = job or order(session, name, _LINK_SECONDS)
     if job.is_over:
-        opened.collect()
+        session.collect()
         session.plan_name = opened.plan_of(name)
         if not session.plan_name:
             why = job.error or "its run was stopped"
@@ -434,7 +434,7 @@ def first_plan(session: Session) -> None:
     Where there is none yet the page ends here, and runs again once there is one.
     """
     opened = session.open
-    opened.collect()
+    session.collect()
     if opened.plans:
         return
     if len(opened.program.touches) <= _QUICK_TOUCHES:

@@ -143,14 +143,17 @@ class OpenProgram:
     play_request: PlayRequest | None = None
     """The request to play on that is under way, if any (`ui.play.playing_on`)."""
 
-    def add_plan(self, name: str, plan: Plan, *, is_own: bool = False) -> None:
+    def add_plan(
+        self, name: str, plan: Plan, *, is_own: bool = False, shown: OpenPlan | None = None
+    ) -> None:
         """List a plan; one of the same name is replaced, but keeps what is the visitor's own.
 
-        That, and what variations leave, goes on under a number.
+        That, what variations leave, and the plan that is `shown` go on under a number.
         """
         before = self.plans.get(name)
         is_other = before is not None and before.identity != self.identity_of(plan)
-        if before is not None and is_other and (before.is_own or self._is_left(before)):
+        is_needed = before is not None and (before.is_own or before is shown)
+        if before is not None and is_other and (is_needed or self._is_left(before)):
             moved = self.free_name(name)
             self.plans[moved] = replace(before, name=moved)
         self.plans[name] = OpenPlan(name, plan, self.identity_of(plan), is_own)
@@ -206,24 +209,27 @@ class OpenProgram:
             number += 1
         return name
 
-    def collect(self) -> bool:
-        """Take in the results of finished runs; returns whether there were any."""
+    def collect(self, shown: OpenPlan | None = None) -> bool:
+        """Take in the results of finished runs; returns whether there were any.
+
+        None takes the place of the plan that is `shown`.
+        """
         finished = [job for job in self.jobs if job.take()]
         for job in finished:
             if job.order.kind == SOLVE and job.plan is not None:
-                self.add_solved(job, job.plan)
+                self.add_solved(job, job.plan, shown)
                 if TRACE in job.files:
                     game = practised(job.plan, job.files, job.result)
                     self.searches.add(game, is_kept=job.is_kept)
             elif job.order.kind == FOLLOW:
                 self.records[job.order.basis] = job.result
             elif job.order.kind in OF_COMPILER and job.plan is not None:
-                self._add_compiled(job, job.plan)
+                self._add_compiled(job, job.plan, shown)
             known = [s for s in (self.bound_s, job.bound_s) if s is not None]
             self.bound_s = max(known, default=None)
         return bool(finished)
 
-    def add_solved(self, job: Job, plan: Plan) -> str:
+    def add_solved(self, job: Job, plan: Plan, shown: OpenPlan | None = None) -> str:
         """List a solver's plan; a faster one of the same name keeps its name.
 
         The slower one gets a number, or, if an earlier visit left it, is passed over; one that is
@@ -237,17 +243,17 @@ class OpenProgram:
             identity = self.identity_of(plan)
             listed = (n for n, one in self.plans.items() if one.identity == identity)
             name = next(listed, None) or self.free_name(name)
-        self.add_plan(name, plan)
+        self.add_plan(name, plan, shown=shown)
         return name
 
-    def _add_compiled(self, job: Job, plan: Plan) -> None:
+    def _add_compiled(self, job: Job, plan: Plan, shown: OpenPlan | None) -> None:
         """List what the compiler made of a plan; as `add_solved`, by what it gains compiled."""
         name = job.solver
         if self.compiler.is_worse(job):
             if job.is_kept:
                 return
             name = self.free_name(name)
-        self.add_plan(name, plan)
+        self.add_plan(name, plan, shown=shown)
         self.compiler.take(job, name)
 
     def plan_of(self, solver: str) -> str:
@@ -369,6 +375,20 @@ class Session:
     def plan(self) -> OpenPlan | None:
         """The plan in use, or None while the program has none."""
         return self.open.plans.get(self.plan_name) or next(iter(self.open.plans.values()), None)
+
+    def collect(self) -> None:
+        """Take in the results of finished runs of the program in use; the same plan stays shown.
+
+        Where a result took its name, it is said what it is called now.
+        """
+        shown, plans = self.plan, self.open.plans
+        self.open.collect(shown)
+        if shown is None or plans[shown.name].identity == shown.identity:
+            return
+        *_, moved = (name for name, plan in plans.items() if plan.identity == shown.identity)
+        if self.plan_name in ("", shown.name):
+            self.plan_name = moved
+            self.news.tell(shown.name, f"is a new plan now; the one that you see is “{moved}”")
 
     def open_program(self, name: str, program: Program) -> None:
         """Switch to a program; its plans and runs are kept if it was open before."""

@@ -175,6 +175,36 @@ def test_a_plan_of_the_visitors_own_outlasts_a_faster_one_of_its_name(program: P
     assert list(opened.plans) == ["local", "local 2"], "what a solver made is replaced"
 
 
+@pytest.mark.parametrize("plan_name", ["local", ""])
+def test_the_plan_that_is_looked_at_stays_where_a_faster_one_takes_its_name(
+    program: Program, plan_name: str
+) -> None:
+    session = Session()
+    session.open_program("x", program)
+    slow = solve("all_slow", program)
+    session.open.add_plan("local", slow)
+    session.open.add_plan("random", slow)
+    session.plan_name = plan_name
+    session.open.jobs = [solved(program, "greedy", 60.0)]
+    session.collect()
+    assert session.plan is not None and session.plan.plan is slow
+    assert session.plan_name == session.plan.name == "local 2"
+    assert list(session.open.plans) == ["local", "random", "local 2"]
+    (told,) = session.news.items()
+    assert told.subject == "local" and "local 2" in told.text
+
+
+def test_a_plan_that_a_link_waits_for_is_shown_when_it_comes(program: Program) -> None:
+    session = Session()
+    session.open_program("x", program)
+    session.open.add_plan("random", solve("all_slow", program))
+    session.plan_name = "local"
+    session.open.jobs = [solved(program, "greedy", 60.0)]
+    session.collect()
+    assert session.plan is not None and session.plan.name == "local"
+    assert not session.news.items()
+
+
 def test_a_weaker_bound_replaces_none(program: Program) -> None:
     opened = OpenProgram("x", program, "hash", bound_s=2.0)
     for bound_s, known in ((1.0, 2.0), (3.0, 3.0)):
