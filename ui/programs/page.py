@@ -186,9 +186,9 @@ def _upload(session: Session) -> None:
         st.caption(HINT)
         brought = file_form()
         if brought is not None:
-            opening.add_program(session, brought.program.name, brought.program)
-            opening.keep(session, brought.summary)
-            is_sample = library.is_sample(session.program_name)
-            where = "it is one of the samples" if is_sample else "it stands on top, under Yours"
+            is_new = opening.bring(session, brought.program, brought.summary)
+            where = "it stands on top, under Yours" if is_new else "it was under Yours already"
+            if library.is_sample(session.program_name):
+                where = "it is one of the samples"
             session.news.tell(session.program_name, f"is open; {where}")
             st.rerun()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -17,6 +19,7 @@ from engine.program import library
 from engine.program.io import content_hash
 from engine.program.library import SampleEntry
 from engine.program.model import Program
+from engine.program.provenance import has_compiled_plan, is_repacked
 from engine.solvers.best_known import maker_of
 from ui.components.markdown import plain
 from ui.components.memory_map.plan_actions import telling_move
@@ -154,8 +157,7 @@ def _await_file(session: Session) -> None:
         brought = file_form()
         if brought is not None and _is_awaited(session, brought):
             query, session.awaited_file = session.awaited_file, {}
-            add_program(session, brought.program.name, brought.program)
-            keep(session, brought.summary)
+            bring(session, brought.program, brought.summary)
             own = session.program_name
             query["program"] = name_of(own, wish[1]) if wish and own != wanted else own
             st.query_params.from_dict(query)
@@ -244,9 +246,6 @@ def open_named(session: Session, name: str) -> None:
         open_what_if(session, original_of(session, wish[0]), wish[1])
         return
     add_program(session, name, caching.sample(name))
-    best = caching.best_plan(name)
-    if best is not None:
-        session.open.add_plan(BEST_KNOWN, best)
 
 
 def best_name(entry: SampleEntry) -> str:
@@ -279,28 +278,46 @@ def original_of(session: Session, name: str) -> Program:
 def open_what_if(session: Session, original: Program, wish: WhatIf) -> None:
     """Open a captured or brought program as it would be on other hardware. Raises EngineError."""
     name = name_of(original.name, wish)
-    if name not in session.programs:
+    if name in session.programs:
+        session.open_program(name, session.programs[name].program)
+    else:
         add_program(session, name, derive(original, wish, name))
-    session.open_program(name, session.programs[name].program)
 
 
-def add_program(session: Session, name: str, program: Program) -> None:
-    """Open a new program, with the compiler's own plan if it came with one.
+def add_program(session: Session, name: str, program: Program) -> bool:
+    """Open a program, with XLA's own plan if it came with one; returns whether it is new.
 
-    A program of the same name but other content is kept, a sample among them; the newcomer gets a
-    number.
+    Where the visitor has the same content under another name, that one is opened; a sample comes
+    with what ships with it. A program of the same name but other content is kept, a sample among
+    them; the newcomer gets a number.
     """
     identity = content_hash(program)
+    if _identity_of(session, name) != identity:
+        name = _own_name(session, identity) or name
     stem, number = name, 1
     while _identity_of(session, name) not in (None, identity):
         number += 1
         name = f"{stem} {number}"
-    is_new = name not in session.programs
+    is_new, is_sample = name not in session.programs, library.is_sample(name)
+    if is_new and is_sample:
+        with suppress(EngineError):
+            program = caching.sample(name)
     session.open_program(name, program)
     if is_new:
         session.open.bound_s = library.proven_bound_s(program)
         _equip(session, session.open)
+    best = caching.best_plan(name) if is_new and is_sample else None
+    if best is not None:
+        session.open.add_plan(BEST_KNOWN, best)
     _show_telling_move(session)
+    return is_new
+
+
+def _own_name(session: Session, identity: str) -> str | None:
+    """The name of the visitor's own program of that content; None if there is none."""
+    opened = ((name, p) for name, p in session.programs.items() if not library.is_sample(name))
+    listed = next((name for name, p in opened if p.identity == identity), None)
+    return listed or caching.own_programs().named(session.identity, identity)
 
 
 def _identity_of(session: Session, name: str) -> str | None:
@@ -324,16 +341,47 @@ def file_of(opened: OpenProgram) -> str:
     return "" if library.is_sample(opened.name) else opened.identity
 
 
-def keep(session: Session, summary: Summary) -> None:
-    """Keep the program in use, which the visitor brought, also when the page is loaded anew.
+def bring(session: Session, program: Program, summary: Summary) -> bool:
+    """Open what the visitor brought, and keep it, also when the page is loaded anew.
 
-    A sample that was brought as a file is here anyway.
+    Returns whether it is new here. What is here already takes over what these files tell, unless
+    they tell less of XLA's plan. A sample stays as it is.
     """
+    is_new = add_program(session, program.name, program)
     opened = session.open
-    opened.summary = summary
-    if not library.is_sample(opened.name):
-        own = OwnProgram(opened.name, opened.program, summary)
-        caching.own_programs().save(session.identity, own)
+    if library.is_sample(opened.name):
+        opened.summary = summary
+        return is_new
+    if is_new or _told(program) >= _told(opened.program):
+        shown = session.plan
+        opened.program, opened.summary = replace(program, name=opened.name), summary
+        _list_compiled(opened)
+        if session.plan != shown:
+            session.show_plan(session.plan_name)
+    _keep(session, OwnProgram(opened.name, opened.program, opened.summary))
+    return is_new
+
+
+def _told(program: Program) -> tuple[bool, bool]:
+    """What is known of XLA's plan: whether there is one, and whether its addresses are its own."""
+    return has_compiled_plan(program), not is_repacked(program)
+
+
+def _keep(session: Session, own: OwnProgram) -> None:
+    """Keep a program on disk; what has to go for it stays open, and that is said."""
+    store, visitor = caching.own_programs(), session.identity
+    names = store.names(visitor)
+    if len(names) >= store.most_of_one and names[0] not in session.programs:
+        look_up(session, names[0])
+    store.save(visitor, own)
+    for lost in set(names) - set(store.names(visitor)):
+        take_up(session, lost)
+        session.news.tell(
+            lost,
+            f"is kept no more: only your last {store.most_of_one} programs are. It stays open until"
+            " you leave",
+            is_error=True,
+        )
 
 
 def keep_plan(session: Session, stem: str, plan: Plan) -> str:
@@ -388,9 +436,10 @@ def look_up(session: Session, name: str) -> OpenProgram | None:
 
 
 def remove(session: Session, name: str) -> None:
-    """Forget a program that the visitor brought with all that was made of it, and end its runs.
+    """Forget a program that the visitor brought, plans and notes made of it, and end its runs.
 
-    The first sample is opened if it was in use.
+    The first sample is opened if it was in use. Where the same content is here under another name,
+    that one keeps plans and notes.
     """
     caching.own_programs().remove(session.identity, name)
     if session.program_name == name:
@@ -398,6 +447,9 @@ def remove(session: Session, name: str) -> None:
     opened = session.shelf.pop(name, None) or session.programs.pop(name)
     for job in opened.all_jobs():
         job.stop()
+    listed = {other.identity for other in session.programs.values()}
+    if opened.identity in listed | {entry.content_hash for entry in caching.sample_index()}:
+        return
     for kept in (caching.own_games(), caching.kept_notes()):
         kept.forget(session.identity, opened.identity)
 
@@ -411,12 +463,17 @@ def _equip(session: Session, opened: OpenProgram) -> None:
     """Add to a new program what the visitor left of it, runs and games, and XLA's plan."""
     for job in caching.workshop().kept(opened.program, session.identity):
         opened.adopt(job)
-    compiled = opened.program.provenance.get("xla_plan")
-    if compiled is not None and COMPILED not in opened.plans:
-        where = f"{opened.name}: provenance.xla_plan"
-        opened.add_plan(COMPILED, plan_from_json(compiled, where))
+    _list_compiled(opened)
     opened.games = caching.own_games().find(session.identity, opened.identity)
     opened.take_games(opened.games)
+
+
+def _list_compiled(opened: OpenProgram) -> None:
+    """List XLA's plan if it came with the program."""
+    compiled = opened.program.provenance.get("xla_plan")
+    if compiled is not None:
+        where = f"{opened.name}: provenance.xla_plan"
+        opened.add_plan(COMPILED, plan_from_json(compiled, where))
 
 
 def order(session: Session, solver: str, seconds: float, seed: int = 0) -> Job:

@@ -130,8 +130,7 @@ def test_a_what_if_of_a_kept_program_is_there_after_a_reload(
     # A program that was brought as the what-if that it is needs no other file.
     derived = reloaded.open.program
     other = Session(identity="other")
-    opening.add_program(other, derived.name, derived)
-    opening.keep(other, (("from", "a file"),))
+    opening.bring(other, derived, (("from", "a file"),))
     assert links.address(other)["content"] == content_part(content_hash(derived))
 
 

@@ -12,17 +12,20 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.debugging.move_notes import Note
-from engine.plan.io import plan_to_json
+from engine.plan.io import plan_from_json, plan_to_json
 from engine.program import library
 from engine.program.io import content_hash, to_json
 from engine.program.model import Program
 from engine.solvers import solve
+from tests.program.hlo.modules import FIXTURES
 from tests.ui.apps import kept_by_a_server, open_view, session_of
 from tests.ui.network import residual_network
 from ui.jobs.protocol import STOPPED
 from ui.jobs.queue import Workshop
+from ui.model.programs import uploads
 from ui.session import opening
 from ui.session.kept_notes import KeptNotes
+from ui.session.own_games import OwnGames
 from ui.session.own_programs import OwnProgram, OwnPrograms
 from ui.session.state import Session
 
@@ -169,8 +172,7 @@ def test_a_name_that_no_page_can_show_is_not_listed(kept: OwnPrograms, tmp_path:
 
 
 def brought(session: Session, program: Program) -> None:
-    opening.add_program(session, "mine", program)
-    opening.keep(session, SUMMARY)
+    opening.bring(session, replace(program, name="mine"), SUMMARY)
 
 
 def test_another_program_of_the_same_name_gets_a_number(kept: OwnPrograms) -> None:
@@ -180,14 +182,14 @@ def test_another_program_of_the_same_name_gets_a_number(kept: OwnPrograms) -> No
     brought(reloaded, second)
     assert kept.names("v") == ["mine", "mine 2"]
     assert reloaded.programs["mine"].summary == SUMMARY
+    assert reloaded.open.program.name == "mine 2", "so are what-ifs of it"
 
 
 def test_a_changed_sample_does_not_take_the_samples_name(kept: OwnPrograms) -> None:
     sample = library.load_sample(SAMPLE)
     hardware = replace(sample.hardware, bandwidth=2 * sample.hardware.bandwidth)
     session = Session(identity="v")
-    opening.add_program(session, SAMPLE, replace(sample, hardware=hardware))
-    opening.keep(session, SUMMARY)
+    opening.bring(session, replace(sample, hardware=hardware), SUMMARY)
     assert kept.names("v") == [f"{SAMPLE} 2"]
     reloaded = Session(identity="v")
     opening.open_named(reloaded, SAMPLE)
@@ -196,9 +198,82 @@ def test_a_changed_sample_does_not_take_the_samples_name(kept: OwnPrograms) -> N
 
 def test_a_sample_that_is_brought_is_the_sample(kept: OwnPrograms) -> None:
     session = Session(identity="v")
-    opening.add_program(session, SAMPLE, library.load_sample(SAMPLE))
-    opening.keep(session, SUMMARY)
+    opening.bring(session, library.load_sample(SAMPLE), SUMMARY)
     assert session.program_name == SAMPLE and kept.names("v") == []
+
+
+@pytest.mark.parametrize("is_reloaded", [False, True])
+def test_the_same_content_under_another_name_is_the_same_program(
+    kept: OwnPrograms, is_reloaded: bool
+) -> None:
+    session = Session(identity="v")
+    brought(session, residual_network())
+    here = Session(identity="v") if is_reloaded else session
+    assert not opening.bring(here, replace(residual_network(), name="again"), SUMMARY)
+    assert list(here.programs) == kept.names("v") == ["mine"]
+    assert here.program_name == "mine"
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_sample_that_is_brought_has_the_plans_that_ship_with_it() -> None:
+    session = Session(identity="v")
+    entry = next(entry for entry in library.index() if entry.best_plan)
+    opening.bring(session, replace(library.load_sample(entry.name), provenance={}), SUMMARY)
+    assert session.program_name == entry.name
+    assert {opening.BEST_KNOWN, opening.COMPILED} <= set(session.open.plans)
+
+
+def read_from(*names: str) -> Program:
+    files = [(name, (FIXTURES / name).read_bytes()) for name in names]
+    return replace(uploads.read(files, "tpu-v5e"), name="mine")
+
+
+WITHOUT, WITH = ("mlp_on.hlo",), ("mlp_on.hlo", "mlp_on.buffers.txt")
+
+
+@pytest.mark.parametrize("is_reloaded", [False, True])
+@pytest.mark.parametrize("off", [(), ("mlp_off.hlo",)])
+def test_better_files_of_a_program_are_taken_over(
+    kept: OwnPrograms, off: tuple[str, ...], is_reloaded: bool
+) -> None:
+    session, less, more = Session(identity="v"), read_from(*off, *WITHOUT), read_from(*off, *WITH)
+    opening.bring(session, less, SUMMARY)
+    own = opening.keep_plan(session, "you", solve("greedy", less))
+    here = Session(identity="v") if is_reloaded else session
+    for program, summary in ((more, (("Files", "better"),)), (less, SUMMARY)):
+        assert not opening.bring(here, program, summary)
+        xla = here.open.plans[opening.COMPILED].plan
+        assert xla == plan_from_json(more.provenance["xla_plan"], "file")
+        assert here.open.program == more and here.open.summary == (("Files", "better"),)
+        assert kept.find("v", "mine") == OwnProgram("mine", more, here.open.summary)
+        assert (own in here.open.plans) is not is_reloaded, "what was made of it stays"
+
+
+def test_it_is_said_what_is_kept_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = kept_by_a_server(monkeypatch, "own_programs", OwnPrograms(tmp_path, most_of_one=2))
+    programs = others(residual_network(), 3)
+    aged(store, tmp_path, "v", programs[:2])
+    session = Session(identity="v")
+    opening.bring(session, replace(programs[2], name="p2"), SUMMARY)
+    assert store.names("v") == ["p1", "p2"]
+    assert [item.subject for item in session.news.items()] == ["p0"]
+    assert set(session.programs) == {"p0", "p2"}, "it is open as long as the visitor stays"
+    opening.bring(session, replace(programs[2], name="p2"), SUMMARY)
+    assert len(session.news.items()) == 1
+
+
+def test_what_is_removed_leaves_what_others_of_its_content_need(
+    kept: OwnPrograms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a program that was brought before it became a sample."""
+    games = kept_by_a_server(monkeypatch, "own_games", OwnGames(tmp_path / "games"))
+    kept.save("v", own("mine", library.load_sample(SAMPLE)))
+    session = Session(identity="v")
+    opening.open_named(session, SAMPLE)
+    name = opening.keep_plan(session, "you", solve("greedy", session.open.program))
+    opening.open_named(session, "mine")
+    opening.remove(session, "mine")
+    assert list(games.find("v", session.programs[SAMPLE].identity).plans) == [name]
 
 
 def test_what_is_removed_works_no_more_and_leaves_nothing(
