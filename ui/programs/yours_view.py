@@ -51,7 +51,10 @@ def _card(session: Session, opened: OpenProgram) -> None:
         warn_of_reading(opened.program)
         *places, last = st.columns(len(_PAGES) + 1)
         with last.popover("Remove", width="stretch"):
-            st.caption("Its plans, notes and runs go with it, and it does not come back.")
+            st.caption(
+                "Your plans, variations and notes on it go for good, and its runs end. What solvers"
+                " made of it stays here for a while, for whoever brings the same files."
+            )
             if st.button("Remove it for good", key=f"yours_remove_{opened.name}"):
                 opening.remove(session, opened.name)
                 st.rerun()
