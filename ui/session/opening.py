@@ -387,8 +387,10 @@ def _keep(session: Session, own: OwnProgram) -> None:
 def keep_plan(session: Session, stem: str, plan: Plan) -> str:
     """List a plan of the visitor's own, also when the page is loaded anew; returns its name.
 
-    One that is listed so already is not listed again.
+    One that is listed so already is not listed again, and the name is none that a plan of another
+    tab has taken meanwhile.
     """
+    _take_in_kept(session)
     opened = session.open
     identity = opened.identity_of(plan)
     own = (p.name for p in opened.plans.values() if p.is_own and p.identity == identity)
@@ -405,14 +407,20 @@ def keep_games(session: Session) -> None:
 
     What another tab has kept meanwhile is taken in.
     """
-    opened, store = session.open, caching.own_games()
+    opened = session.open
     if opened.own_games() == opened.games:
         return
-    kept = store.find(session.identity, opened.identity)
+    _take_in_kept(session)
+    opened.games = opened.own_games()
+    caching.own_games().save(session.identity, opened.identity, opened.games)
+
+
+def _take_in_kept(session: Session) -> None:
+    """Take in the plans and variations that another tab has kept meanwhile."""
+    opened = session.open
+    kept = caching.own_games().find(session.identity, opened.identity)
     if kept != opened.games:
         opened.take_games(kept)
-    opened.games = opened.own_games()
-    store.save(session.identity, opened.identity, opened.games)
 
 
 def take_up(session: Session, name: str) -> bool:

@@ -13,8 +13,9 @@ from engine.solvers import solve
 from tests.ui.apps import kept_by_a_server, session_of
 from tests.ui.play_page import first_choice, line_of, opened, tell
 from ui.model.play.line import Rating, Variation
-from ui.session import links
+from ui.session import links, opening
 from ui.session.own_games import Games, OwnGames
+from ui.session.state import Session
 
 TEACHING = "teach-fragmentation"
 LINES = (
@@ -124,6 +125,21 @@ def test_two_tabs_lose_nothing_of_each_other() -> None:
     session_of(three).show_plan("greedy")
     assert {line.by for line in line_of(three).tree.lines} == {"you", "random"}
     assert line_of(two).path == shown, "and what a tab shows stays"
+
+
+@pytest.mark.usefixtures("kept")
+def test_plans_that_two_tabs_keep_have_one_name_each() -> None:
+    one, two = Session(identity="v"), Session(identity="v")
+    for tab, solver in ((one, "all_slow"), (two, "greedy"), (one, "random")):
+        opening.open_named(tab, TEACHING)
+        tab.plan_name = opening.keep_plan(tab, "you", solve(solver, tab.open.program))
+    assert (one.plan_name, two.plan_name) == ("you 3", "you 2")
+    for tab in (one, two):
+        there = Session(identity="v")
+        opening.open_link(there, {"program": TEACHING, "plan": tab.plan_name})
+        assert (
+            there.plan is not None and there.plan.identity == tab.open.plans[tab.plan_name].identity
+        )
 
 
 def test_variations_by_other_rules_are_not_shown(kept: OwnGames) -> None:
