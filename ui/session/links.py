@@ -31,7 +31,8 @@ def follow(session: Session, line: Line | None, query: Mapping[str, str]) -> Non
     Without a `line` the plan itself is all there is to go through as yet. The link's line leaves
     the link's plan; where that cannot be shown, another plan is, and its line is no part of that.
     """
-    if query.get("program") != session.program_name:
+    wanted = query.get("program", "")
+    if not wanted or wanted not in (session.program_name, session.linked):
         return
     session.look = look_of(query)
     moves = caching.moves_of(session.open.identity, session.open.program)

@@ -37,6 +37,8 @@ BEST_KNOWN = "best known"
 FIRST_SOLVER = "greedy"
 _FIRST_SECONDS = 60.0
 _LINK_SECONDS = 10.0
+_OF_COMPARE = {"mode", "plans"}
+"""One of these is in each link of Compare; what it leaves out is as at first."""
 _LONGEST_NAME = 40
 """Characters of the name of a plan from a link."""
 _QUICK_TOUCHES = 2500
@@ -81,10 +83,12 @@ def open_link(session: Session, query: Mapping[str, str], first: Sequence[str] =
     wanted, content = query.get("program", ""), content_of(query)
     name = _name_by_content(session, wanted, content) if content else wanted
     if name and _try_link(session, name):
-        session.plan_name = query.get("plan", "")
+        session.linked = wanted
+        session.plan_name = query.get("plan", session.plan_name)
         if query.get("game"):
             _take_game(session, query)
-        session.open.comparison.take_query(query)
+        if not _OF_COMPARE.isdisjoint(query):
+            session.open.comparison.take_query(query)
         num_moves = len(caching.moves_of(session.open.identity, session.open.program))
         move, text = move_of(query, num_moves)
         odd = ignored(query, len(session.open.program.groups))
@@ -98,6 +102,12 @@ def open_link(session: Session, query: Mapping[str, str], first: Sequence[str] =
         odd = "" if wanted else ignored(query, len(session.open.program.groups))
         told = _lost_program(wanted, names[0]) if wanted else odd
         session.notices += [told] if told else []
+
+
+def is_at_hand(session: Session, query: Mapping[str, str]) -> bool:
+    """Whether the program of a link of this visitor can be opened without its file."""
+    content = content_of(query)
+    return not content or _name_by_content(session, query.get("program", ""), content) is not None
 
 
 def _take_game(session: Session, query: Mapping[str, str]) -> None:
@@ -135,6 +145,9 @@ def _name_by_content(session: Session, wanted: str, content: str) -> str | None:
     `content`: beginning of the content hash of that file; it is the wanted program, or the one that
     the wanted what-if changes.
     """
+    listed = session.programs.get(wanted)
+    if listed is not None and file_of(listed).startswith(content):
+        return wanted
     opened = (name for name, p in session.programs.items() if p.identity.startswith(content))
     name = next(opened, None) or caching.own_programs().named(session.identity, content)
     wish = wish_of(wanted)

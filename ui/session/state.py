@@ -345,6 +345,8 @@ class Session:
     """Whether the visitor's browser has been sent a chart, and so has what draws them."""
     awaited_query: dict[str, str] = field(default_factory=dict)
     """The visitor's link, as long as the line that it asks for cannot be shown."""
+    linked: str = ""
+    """What the visitor's link calls the program in use, which may have another name here."""
     awaited_file: dict[str, str] = field(default_factory=dict)
     """The visitor's link, as long as the file of its program has not been brought."""
     is_restored: bool = False
@@ -395,7 +397,8 @@ class Session:
         self.take_in(name, program)
         self.awaited_file = {}
         if name != self.program_name:
-            self.program_name, self.plan_name, self.awaited_query = name, "", {}
+            self.program_name, self.plan_name, self.linked = name, "", ""
+            self.awaited_query = {}
             self.cursor.question = self.eviction = self.quiz = None
             self.is_as_moves, self.look = False, {}
             self.notices.clear()

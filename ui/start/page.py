@@ -79,14 +79,17 @@ def _continue(session: Session) -> None:
     last = caching.last_views().of(session.identity)
     if last is None or last.page not in session.pages or not last.words:
         return
+    is_in_use = "program" in last.query and last.page != "challenges"
+    if is_in_use and not opening.is_at_hand(session, last.query):
+        return
     if st.button(
-        f"Continue: {last.words}",
+        f"Continue: {plain(last.words)}",
         key="continue",
         icon=":material/history:",
         width="stretch",
         help=f"Back to {session.pages[last.page].title}, where you were",
     ):
-        if "program" in last.query:
+        if is_in_use:
             # Another program may be open by now, which the page would go on with.
             opening.open_link(session, last.query)
             session.is_restored = False

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.program.io import content_hash, to_json
 from engine.program.model import Program
-from tests.ui.apps import open_view, session_of
+from tests.ui.apps import kept_by_a_server, open_view, session_of
 from tests.ui.network import residual_network
 from ui.session import caching, links, opening
 from ui.session.link_query import content_of, content_part, ignored
@@ -87,6 +87,19 @@ def test_who_has_it_under_another_name_needs_no_file(mine: Program, tmp_path: Pa
     opening.add_program(session, "again", mine)
     opening.open_link(session, link(mine))
     assert session.program_name == "again" and not session.awaited_file
+
+
+def test_who_has_it_under_another_name_sees_the_very_view(
+    mine: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = kept_by_a_server(monkeypatch, "own_programs", OwnPrograms(tmp_path))
+    store.save("v", OwnProgram("other", replace(mine, name="other"), ()))
+    at = open_view(_play, **link(mine, plan="greedy", move="6", select="3", window="0_4_0_100"))
+    here = session_of(at)
+    assert (here.program_name, here.cursor.move, here.cursor.selected) == ("other", 5, 3)
+    assert here.look == {"window": "0_4_0_100"}
+    opening.open_named(here, "teach-prefetch")
+    assert not here.linked, "the link is about no other program"
 
 
 def test_links_to_samples_and_what_ifs_need_no_file(mine: Program) -> None:

@@ -9,10 +9,12 @@ from streamlit.testing.v1 import AppTest
 
 from engine.program import library
 from engine.program.proof import gap
+from engine.solvers import solve
 from tests.ui.apps import SECONDS
+from ui.components.markdown import plain
 from ui.model.programs.catalogue import family
 from ui.model.start.toy import telling
-from ui.session import caching, opening
+from ui.session import caching, links, opening
 from ui.session.last_view import View
 
 APP = Path(__file__).resolve().parents[3] / "ui" / "app.py"
@@ -68,6 +70,47 @@ def test_the_way_back() -> None:
     assert not at.exception
     session = at.session_state["explorer"]
     assert (session.program_name, session.cursor.move) == ("teach-loop-carry", 2)
+
+
+def test_there_is_no_way_back_to_what_was_removed() -> None:
+    at = start()
+    session = at.session_state["explorer"]
+    brought = replace(library.load_sample("teach-prefetch"), name="my *own*")
+    opening.add_program(session, brought.name, brought)
+    half = f"{brought.name}~1GBps"
+    opening.open_named(session, half)
+    for name in (brought.name, half):
+        opening.open_named(session, name)
+        caching.last_views().put(session.identity, View("play", links.address(session)))
+        at.run()
+        assert at.button(key="continue").label == f"Continue: {plain(name)}"
+    opening.open_named(session, brought.name)
+    caching.last_views().put(session.identity, View("play", links.address(session)))
+    opening.remove(session, brought.name)
+    at.run()
+    assert "continue" not in [b.key for b in at.button]
+
+
+@pytest.mark.parametrize("page", ["play", "debug", "challenges"])
+def test_the_way_back_leaves_what_other_pages_show(page: str) -> None:
+    at = start()
+    session = at.session_state["explorer"]
+    opening.open_named(session, "teach-loop-carry")
+    session.open.comparison.hold("greedy", "random")
+    session.open.comparison.is_diff = True
+    session.open.comparison.select(1, 2)
+    for name in ("random", "greedy"):
+        session.open.add_plan(name, solve(name, session.open.program))
+    session.show_plan("greedy")
+    query = {"program": "teach-loop-carry"} | ({"plan": "greedy"} if page == "play" else {})
+    caching.last_views().put(session.identity, View(page, query))
+    at.run()
+    at.button(key="continue").click().run()
+    assert not at.exception
+    assert (session.program_name, session.plan_name) == ("teach-loop-carry", "greedy")
+    comparison = session.open.comparison
+    assert (comparison.is_diff, comparison.group, comparison.slot) == (True, 1, 2)
+    assert comparison.plans == ["greedy", "random"] and not comparison.expected
 
 
 def test_three_real_programs_on_which_plans_differ() -> None:
