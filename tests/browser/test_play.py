@@ -412,3 +412,23 @@ def test_back_leads_to_the_page_before_and_not_through_the_moves(own: Page, serv
     assert eventually(lambda: own.evaluate(HREF) == address)
     own.go_forward()
     own.wait_for_url(f"{server}/words**")
+
+
+def test_back_leads_to_the_program_that_was_shown_there(own: Page, server: str) -> None:
+    address, other = own.evaluate(HREF), "teach-fragmentation"
+    own.get_by_role("link", name="Programs").click()
+    own.get_by_label("Search", exact=True).fill(other)
+    own.keyboard.press("Enter")
+    own.locator(f".st-key-card_play_{other} button").click(timeout=PATIENCE_MS)
+    assert eventually(lambda: other in own.evaluate(HREF))
+    wait_for_map(own)
+    settle(own)
+    own.go_back()
+    own.wait_for_url(f"{server}/programs**")
+    settle(own)
+    own.go_back()
+    own.wait_for_url(f"{server}/play**")
+    wait_for_map(own)
+    settle(own)
+    assert eventually(lambda: own.evaluate(HREF) == address)
+    assert own.get_by_label("Program", exact=False).first.input_value() == "resnet50-v5e-b64"

@@ -33,6 +33,7 @@ def with_jobs(render: Callable[[], None]) -> Callable[[], None]:
             render()
         _look_elsewhere(session)
         busy = _busy(session)
+        session.address = st.query_params.get("program", "")
         session.awaited_jobs = list(dict.fromkeys([*before, *busy]))
         with st.container(key="floating_jobs"):
             st.fragment(_bars, run_every=_POLL_SECONDS if busy else None)()

@@ -59,16 +59,27 @@ def program_names(session: Session) -> list[str]:
 def ensure_open(session: Session, first: Sequence[str] = ()) -> None:
     """Open what the link asks for, else the first sample; without samples the page ends here.
 
+    Where the browser goes back to the view of a program that was in use before, so does the page.
     `first`: samples to prefer where no link asks for one. It also ends here, and runs again, while
     a plan that the link names is being made.
     """
+    query = st.query_params.to_dict()
     if not session.program_name and not session.awaited_file:
-        open_link(session, st.query_params.to_dict(), first)
+        open_link(session, query, first)
+    elif _is_back(session, query.get("program", "")):
+        open_link(session, query)
+        session.is_restored = False
     if session.awaited_file:
         _await_file(session)
     _await_linked_plan(session)
     for text in session.notices:
         st.warning(plain(text), icon=":material/link_off:")
+
+
+def _is_back(session: Session, wanted: str) -> bool:
+    """Whether the address has another program since the last run, which no page has put there."""
+    is_other = wanted not in (session.address, session.program_name, session.linked)
+    return is_other and wanted in session.programs and not session.awaited_file
 
 
 def open_link(session: Session, query: Mapping[str, str], first: Sequence[str] = ()) -> None:

@@ -345,6 +345,8 @@ class Session:
     """Whether the visitor's browser has been sent a chart, and so has what draws them."""
     awaited_query: dict[str, str] = field(default_factory=dict)
     """The visitor's link, as long as the line that it asks for cannot be shown."""
+    address: str = ""
+    """The program in the browser's address after the page last ran: another is the browser's."""
     linked: str = ""
     """What the visitor's link calls the program in use, which may have another name here."""
     awaited_file: dict[str, str] = field(default_factory=dict)

@@ -8,12 +8,14 @@ import pytest
 
 from engine.program.model import Program
 from engine.solvers import solve
+from tests.ui.apps import session_of
+from tests.ui.play_page import opened
 from ui.jobs.protocol import BOUND, DONE, RETRACE, RUNNING, SOLVE, TUNE, Order
 from ui.jobs.run import Job, Run
 from ui.model.debug.table import MOST_BROUGHT, Debugging
 from ui.model.play.film import Film
 from ui.model.play.line import Line, RandomPlayer
-from ui.session import state
+from ui.session import opening, state
 from ui.session.state import OpenProgram, Session
 
 
@@ -87,6 +89,23 @@ def solved(program: Program, solver: str, seconds: float, is_kept: bool = False)
     """A finished run that is called `local`, with the plan of another solver."""
     run = Run(Order(SOLVE, "local", seconds), "", state=DONE, plan=solve(solver, program))
     return Job(run, is_kept=is_kept)
+
+
+def test_back_leads_to_the_program_that_was_in_use() -> None:
+    at = opened("teach-prefetch", plan="greedy", move="3", select="1")
+    session, before = session_of(at), dict(at.query_params)
+    opening.open_named(session, "teach-loop-carry")
+    at.run()
+    assert session.program_name == "teach-loop-carry", "the address is the page's own"
+    at.query_params |= before
+    at.run()
+    assert not at.exception and not at.warning
+    assert (session.program_name, session.plan_name) == ("teach-prefetch", "greedy")
+    assert (session.cursor.move, session.cursor.selected) == (2, 1)
+    assert dict(at.query_params) == before
+    at.query_params["program"] = "teach-fragmentation"
+    at.run()
+    assert session.program_name == "teach-prefetch", "it was never open"
 
 
 @pytest.mark.parametrize("is_kept", [False, True])
