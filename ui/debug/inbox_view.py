@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,7 +13,7 @@ from engine.game.moves import ACTION_NAMES
 from ui.components.glossary import about
 from ui.components.table_view import show_table
 from ui.debug import studies
-from ui.model.debug.table import COLUMNS, SORTS, UNCLASSED, Filter, table
+from ui.model.debug.table import COLUMNS, SORTS, UNCLASSED, Debugging, Filter, table
 from ui.search import jobs_view
 from ui.session.state import Session
 
@@ -105,25 +105,30 @@ def _open(session: Session, finding: Finding) -> None:
 
 def _controls(session: Session, rows: Sequence[Finding]) -> None:
     debug, number = session.open.debug, _place(session, rows)
+    # A widget keeps its choice by its key, which is that of one program.
+    name = session.program_name
+
+    def take() -> None:
+        """Before the page is drawn, so that a button pressed at once finds the rows as they are."""
+        debug.filter, debug.is_of_all = _asked(debug, name)
+        debug.edition += 1
+
     sort, classes, more, back, on, place, measure = st.columns(
         [1.5, 2.6, 1, 0.95, 0.95, 1.1, 1.2], vertical_alignment="bottom"
     )
-    # A widget keeps its choice by its key, which is that of one program.
-    name = session.program_name
-    by = sort.selectbox(
-        "Sort by", list(SORTS), list(SORTS).index(debug.filter.sort), key=f"sort_{name}"
-    )
-    kept = classes.pills(
+    sort.selectbox(
+        "Sort by", list(SORTS), list(SORTS).index(debug.filter.sort),
+        key=f"sort_{name}", on_change=take,
+    )  # fmt: skip
+    classes.pills(
         "Class", [*CLASSES, UNCLASSED], selection_mode="multi", default=list(debug.filter.classes),
-        key=f"debug_classes_{name}",
+        key=f"debug_classes_{name}", on_change=take,
     )  # fmt: skip
     label = "Filter ●" if debug.filter.is_narrow else "Filter"
     with more.popover(label, icon=":material/filter_alt:", width="stretch"):
-        wanted, is_of_all = _more(session)
-    wanted = Filter(**{**vars(wanted), "sort": by, "classes": tuple(kept)})
-    if (wanted, is_of_all) != (debug.filter, debug.is_of_all):
-        debug.filter, debug.is_of_all = wanted, is_of_all
-        debug.edition += 1
+        _more(debug, name, len(session.open.searches.thoughts), take)
+    if _asked(debug, name) != (debug.filter, debug.is_of_all):
+        take()
         st.rerun()
     _step(session, rows, number, back, on)
     current = "–" if number is None else f"{number + 1:,}"
@@ -165,40 +170,50 @@ def _measure(session: Session, place: DeltaGenerator) -> None:
         st.rerun()
 
 
-def _more(session: Session) -> tuple[Filter, bool]:
-    """Show the popover's controls; returns the filter, and whether it is on all games."""
-    given, is_of_all = session.open.debug.filter, session.open.debug.is_of_all
-    num_games, name = len(session.open.searches.thoughts), session.program_name
+def _more(debug: Debugging, name: str, num_games: int, take: Callable[[], None]) -> None:
+    """Show the popover's controls for a program, which call `take` when they change."""
+    given = debug.filter
 
-    def choose(label: str, options: Sequence[str], default: tuple[str, ...]) -> tuple[str, ...]:
-        picked = st.pills(
+    def choose(label: str, options: Sequence[str], default: tuple[str, ...]) -> None:
+        st.pills(
             label, list(options), selection_mode="multi", default=list(default),
-            key=f"debug_{label.lower()}_{name}",
+            key=f"debug_{label.lower()}_{name}", on_change=take,
         )  # fmt: skip
-        return tuple(picked)
 
-    chosen = Filter(
-        actions=choose("Action", ACTION_NAMES, given.actions),
-        kinds=choose("Kind", _KINDS, given.kinds),
-        phases=choose("Phase", PHASES, given.phases),
-        punished=choose("Punished", (AT_ONCE, LATER), given.punished),
-        signs=choose("Sign", SIGNS, given.signs),
-        least_bytes=int(
-            _MIB
-            * st.number_input(
-                "Size, at least (MiB)", 0.0, 1e6, given.least_bytes / _MIB, key=f"debug_size_{name}"
-            )
-        ),
-        least_pressure=st.slider(
-            "Memory pressure, at least",
-            0.0,
-            1.0,
-            given.least_pressure,
-            key=f"debug_pressure_{name}",
-        ),
-    )
+    choose("Action", ACTION_NAMES, given.actions)
+    choose("Kind", _KINDS, given.kinds)
+    choose("Phase", PHASES, given.phases)
+    choose("Punished", (AT_ONCE, LATER), given.punished)
+    choose("Sign", SIGNS, given.signs)
+    st.number_input(
+        "Size, at least (MiB)", 0.0, 1e6, given.least_bytes / _MIB,
+        key=f"debug_size_{name}", on_change=take,
+    )  # fmt: skip
+    st.slider(
+        "Memory pressure, at least", 0.0, 1.0, given.least_pressure,
+        key=f"debug_pressure_{name}", on_change=take,
+    )  # fmt: skip
     if num_games > 1:
-        is_of_all = st.toggle(
-            f"All {num_games} games of this program", is_of_all, key=f"debug_all_{name}"
-        )
-    return chosen, is_of_all
+        words = f"All {num_games} games of this program"
+        st.toggle(words, debug.is_of_all, key=f"debug_all_{name}", on_change=take)
+
+
+def _asked(debug: Debugging, name: str) -> tuple[Filter, bool]:
+    """The filter that the controls of a program say, and whether it is on all games."""
+    said = st.session_state
+    sets = ("classes", "action", "kind", "phase", "punished", "sign")
+    classes, actions, kinds, phases, punished, signs = (
+        tuple(said[f"debug_{what}_{name}"]) for what in sets
+    )
+    asked = Filter(
+        sort=said[f"sort_{name}"],
+        classes=classes,
+        actions=actions,
+        kinds=kinds,
+        phases=phases,
+        punished=punished,
+        signs=signs,
+        least_bytes=int(_MIB * said[f"debug_size_{name}"]),
+        least_pressure=said[f"debug_pressure_{name}"],
+    )
+    return asked, said.get(f"debug_all_{name}", debug.is_of_all)

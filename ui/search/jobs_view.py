@@ -206,11 +206,13 @@ def upload(session: Session) -> None:
         "A trace of this program", type="npz", key="trace_file",
         help="As saved here, or by `python -m engine solve … --solver muzero --trace FILE`",
     )  # fmt: skip
-    if st.button("Open", key="open_trace", disabled=file is None, width="stretch"):
+
+    def open_file() -> None:
         assert file is not None
         try:
             session.open.searches.add(brought(session.open.program, file.getvalue(), file.name))
         except EngineError as error:
-            st.error(plain(error), icon=":material/error:")
-            return
-        st.rerun()
+            why = str(error).removeprefix(f"{file.name}: ")
+            session.news.tell(file.name, f"cannot be opened: {why}", is_error=True)
+
+    st.button("Open", key="open_trace", disabled=file is None, on_click=open_file, width="stretch")

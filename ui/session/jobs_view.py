@@ -92,9 +92,8 @@ def _bar(session: Session, program: str, job: Job, *, is_first: bool) -> None:
     where = "" if program == session.program_name else f" on {program}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(bar_html(f"{title_of(job)}{where}", job.words, job.progress), width="stretch")
-        if st.button("Stop", key=f"stop_{id(job)}"):
-            job.stop()
-            st.rerun()
+        # Called before anything is drawn: when another job has just ended, no bar is.
+        st.button("Stop", key=f"stop_{id(job)}", on_click=job.stop)
         if is_first:
             _size_button(session, is_small=True)
 

@@ -293,6 +293,19 @@ def test_a_filter_holds_back_and_an_empty_one_says_so(shown: AppTest) -> None:
     assert any("No finding passes" in info.value for info in shown.info)
 
 
+@pytest.mark.parametrize("by", ["next", "back"])
+def test_a_button_pressed_at_once_goes_through_the_rows_as_filtered(
+    shown: AppTest, by: str
+) -> None:
+    state = session_of(shown).open.searches
+    shown.number_input(key="debug_size").set_value(16.0)
+    shown.button(key=f"finding_{by}").click().run()
+    assert not shown.exception
+    rows, at = inbox_of(shown), state.move + 1
+    assert session_of(shown).open.debug.filter == Filter(least_bytes=2**24)
+    assert len(rows) > 2 and at == rows[1 if by == "next" else -1]
+
+
 def test_metrics_are_explained(shown: AppTest) -> None:
     assert {m.label for m in shown.metric} == {"Classes", "Measured"}
     for metric in shown.metric:

@@ -80,6 +80,28 @@ def test_without_a_search_the_page_explains_and_offers_one() -> None:
     assert at.button(key="open_trace").disabled
 
 
+def test_a_trace_file_is_opened_though_the_page_runs_again_before_its_button(
+    shown: AppTest, thought: Thought
+) -> None:
+    session: Session = shown.session_state["explorer"]
+    searches = session.open.searches
+    searches.add(replace(thought, name="another", identity="another"))
+    shown.run()
+    files = shown.get("file_uploader")[0]
+    files.set_value(("c.npz", thought.data, "application/octet-stream")).run()
+    box = next(box for box in shown.selectbox if box.label == "The agent")
+    box.set_value(next(name for name in searches.thoughts if name != searches.current))
+    shown.button(key="open_trace").click().run()
+    assert not shown.exception
+    assert "c.npz" in searches.thoughts
+    files = shown.get("file_uploader")[0]
+    files.set_value(("b.npz", b"none", "application/octet-stream")).run()
+    shown.button(key="open_trace").click().run()
+    assert not shown.exception
+    (told,) = session.news.items()
+    assert told.is_error and told.subject == "b.npz"
+
+
 def test_another_program_begins_at_its_own_first_move(shown: AppTest, thought: Thought) -> None:
     assert shown.query_params["move"] in ("3", ["3"])
     next(box for box in shown.selectbox if box.label == "Program").set_value(OTHER).run()

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from engine.program import library
 from engine.solvers import solve
 from tests.ui.waiting import SECONDS
-from ui.jobs.protocol import DONE, FAILED, RUNNING, SOLVE, Order
+from ui.jobs.protocol import DONE, FAILED, RUNNING, SOLVE, STOPPED, Order
 from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
 from ui.session import jobs_view
@@ -105,6 +105,33 @@ def test_runs_from_before_a_reload_are_seen_and_stopped_without_their_program(
     assert f"random on {TEACHING}" in told(at) and told(at).count("is done") == 1
     at.run()
     assert told(at).count("is done") == 1, "once"
+
+
+def _bars_alone() -> None:
+    """The bars as they are drawn again and again; a page that runs anew awaits what is left."""
+    import streamlit as st
+
+    from ui.session import jobs_view
+    from ui.session.state import current_session
+
+    session = current_session()
+    if st.session_state.get("is_anew"):
+        session.awaited_jobs = [job for job in session.elsewhere if not job.is_over]
+    st.session_state["is_anew"] = True
+    jobs_view._bars()
+
+
+def test_stop_is_heard_though_another_job_has_just_ended() -> None:
+    at = AppTest.from_function(_bars_alone, default_timeout=SECONDS).run()
+    session = at.session_state["explorer"]
+    runs = [Run(Order(SOLVE, n, 9.0), "me", state=RUNNING, holders={"me"}) for n in ("a", "b")]
+    session.elsewhere = session.awaited_jobs = [Job(run, "me") for run in runs]
+    at.run()
+    stop = [b for b in at.button if b.label == "Stop"][1]
+    at.session_state["is_anew"], runs[0].state = False, STOPPED
+    stop.click().run()
+    assert not at.exception
+    assert runs[1].state == STOPPED and not bars(at)
 
 
 def test_a_run_is_listed_once_when_its_program_is_opened(idle_workshop: Workshop) -> None:
