@@ -298,7 +298,7 @@ def test_a_button_pressed_at_once_goes_through_the_rows_as_filtered(
     shown: AppTest, by: str
 ) -> None:
     state = session_of(shown).open.searches
-    shown.number_input(key="debug_size").set_value(16.0)
+    shown.number_input(key=f"debug_size_{PROGRAM}").set_value(16.0)
     shown.button(key=f"finding_{by}").click().run()
     assert not shown.exception
     rows, at = inbox_of(shown), state.move + 1
