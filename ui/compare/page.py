@@ -45,7 +45,7 @@ def render() -> None:
     narrow_note()
     with first_picture(session):
         opening.ensure_open(session)
-        _rows(session.open)
+        _rows(session)
     picker, *figures = st.columns([2.4, 1.2, 1.2, 1.2, 1.2], vertical_alignment="bottom")
     with picker:
         program_picker(session)
@@ -55,7 +55,7 @@ def render() -> None:
     if opened.bound_s is None and not _bound_jobs(opened):
         opening.order(session, BOUND, _BOUND_SECONDS)
     _order_expected(session)
-    rows = _rows(opened)
+    rows = _rows(session)
     opened.comparison.settle([row.solver for row in ranked(rows)])
     _figures(session, rows, figures)
     warn_of_reading(opened.program)
@@ -89,8 +89,9 @@ def _order_expected(session: Session) -> None:
             opening.order(session, name, _LINK_SECONDS)
 
 
-def _rows(opened: OpenProgram) -> list[Row]:
-    opened.collect()
+def _rows(session: Session) -> list[Row]:
+    session.collect()
+    opened = session.open
     plans = opened.plans.values()
     return [caching.row_of(p.identity, opened.program, p.plan, p.name) for p in plans]
 

@@ -27,8 +27,8 @@ def render() -> None:
     session = current_session()
     narrow_note()
     opening.ensure_open(session)
+    session.collect()
     opened = session.open
-    opened.collect()
     if not opened.plans:
         opening.first_plan(session)
     picker, *figures = st.columns([2.4, 1.2, 1.5, 1.1, 1.2], vertical_alignment="bottom")

@@ -67,8 +67,8 @@ def test_faster_than_that_plan_is_said_to_be_no_win() -> None:
         lost: " ".join(m.value for m in showing("compare", lost, "layouts").markdown)
         for lost in (0.053, 0.0)
     }
-    assert "faster than **xla_compiled**. No win for **greedy**" in told[0.053]
-    assert "faster than **xla_compiled**." in told[0.0] and "No win" not in told[0.0]
+    assert "faster than **xla\\_compiled**. No win for **greedy**" in told[0.053]
+    assert "faster than **xla\\_compiled**." in told[0.0] and "No win" not in told[0.0]
     assert "No win for **greedy**" in summary((FIRST_SOLVER, COMPILED), (1.0, 2.0), COMPILED)
     assert "No win" not in summary((FIRST_SOLVER, COMPILED), (2.0, 1.0), COMPILED)
 
