@@ -53,6 +53,19 @@ def test_padded_sizes(shape: str, expected: int) -> None:
         assert value(program(text), "b").size_bytes == expected
 
 
+_SMALL = "s2 u2 s1 u1 s4 u4 f4e2m1fn f8e8m0fnu f8e3m4 f8e4m3 f8e4m3fn f8e4m3fnuz f8e4m3b11fnuz"
+
+
+@pytest.mark.parametrize("kind", [*_SMALL.split(), "f8e5m2", "f8e5m2fnuz"])
+def test_types_are_called_as_xla_calls_them(kind: str) -> None:
+    text = module(
+        f"""  a = f32[8] parameter(0)
+  b = {kind}[9] custom-call(a), custom_call_target="x"
+  ROOT c = f32[8] negate(a)"""
+    )
+    assert value(program(text), "b").shape == f"{kind}[9]"
+
+
 @pytest.mark.parametrize("shape", ["f32[]{:T(128)}", "s32[]", "f32[1,1]{1,0:T(8,128)}"])
 def test_single_elements_stay_in_slow_memory(shape: str) -> None:
     made = program(
