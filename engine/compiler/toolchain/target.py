@@ -48,6 +48,15 @@ class Generation:
     shapes: tuple[str, ...]
     devices_per_chip: int = 1
 
+    def can_have(self, shape: str) -> bool:
+        """Whether its chips can be linked so: along two axes, or three; more sides are 1."""
+        sides, axes = shape.split("x"), len(self.shapes[0].split("x"))
+        return (
+            len(sides) <= 3
+            and all(side.isdecimal() and 0 < int(side) < 100 for side in sides)
+            and all(int(side) == 1 for side in sides[axes:])
+        )
+
     def devices(self, shape: str) -> int:
         """How many devices a topology of this shape has."""
         return prod(int(side) for side in shape.split("x")) * self.devices_per_chip
@@ -125,7 +134,7 @@ def topology_name(target: Target, devices: int) -> str:
         if not fitting:
             raise _unknown_topology(target, generation)
         shape = fitting[0]
-    elif not all(side.isdecimal() and 0 < int(side) < 100 for side in shape.split("x")):
+    elif not generation.can_have(shape):
         raise _unknown_topology(target, generation)
     if generation.devices(shape) < devices:
         raise CompilerError(
