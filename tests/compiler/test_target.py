@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import json
 import subprocess
 import sys
@@ -185,6 +187,37 @@ def test_flags_are_read_as_people_write_them(tmp_path: Path) -> None:
         body.write_text(text)
         with pytest.raises(UsageError):
             read_flags([str(body)])
+
+
+ORDER = 'overrides { matcher { regex: "x" } options { rank: -1 } }'
+
+
+@pytest.mark.parametrize("text", [f"--xla_a={ORDER} --xla_b", f"--xla_b --xla_a={ORDER}"])
+def test_a_value_with_blanks_is_one_value_also_behind_dashes(text: str, tmp_path: Path) -> None:
+    lines = tmp_path / "flags.txt"
+    lines.write_text(text)
+    for given in (text, str(lines)):
+        assert read_flags([given]) == {"xla_a": ORDER, "xla_b": "true"}
+    with pytest.raises(UsageError, match="neither a file nor an option"):
+        read_flags(["--xla_a junk"])
+
+
+@pytest.mark.parametrize("text", ['{"xla_a": "1"}', "--xla_a=1\n", "# ours\nxla_a=1\n"])
+def test_a_file_of_options_may_be_gzipped_or_begin_with_a_mark(text: str, tmp_path: Path) -> None:
+    packed, marked = tmp_path / "flags.gz", tmp_path / "flags"
+    packed.write_bytes(gzip.compress(text.encode()))
+    marked.write_bytes(codecs.BOM_UTF8 + text.encode())
+    for path in (packed, marked):
+        assert read_flags([str(path)]) == {"xla_a": "1"}
+
+
+def test_what_is_no_file_of_options_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "flags"
+    bomb = gzip.compress(bytes(2**20))
+    for data in (b"\xff\xfex", gzip.compress(b"--xla_a=1")[:-4], bomb, b"-" * 2**20):
+        path.write_bytes(data)
+        with pytest.raises(UsageError, match=r"^\S+flags: [^\n]+$"):
+            read_flags([str(path)])
 
 
 def test_an_option_has_one_value(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import CompilerError, ProgramFormatError, UnknownNameError, UsageError
-from engine.files import is_file, read_json
+from engine.files import is_file, json_of, read_bytes
 from engine.hardware.interconnect import Slice, slice_of
 from engine.program.counts import COUNTS, Counts, given_counts
 from engine.program.model import Program
@@ -253,24 +253,29 @@ def _add(options: dict[str, str], more: _Pairs, where: str) -> None:
 
 
 def _flags_of_file(path: Path) -> _Pairs:
-    if path.stat().st_size > MAX_FLAGS_BYTES:
-        raise UsageError(f"{path}: too long for a file of compiler options")
     try:
-        text = path.read_text()
+        data = read_bytes(path)
+        if len(data) > MAX_FLAGS_BYTES:
+            raise ValueError("too long for a file of them")
+        text = data.decode("utf-8-sig")
         if not text.lstrip().startswith("{"):
             lines = [line.strip() for line in text.splitlines()]
             kept = [line for line in lines if line and not line.startswith("#")]
             return [pair for line in kept for pair in _flags_of_line(line)]
-        body = read_json(path)
+        body = json_of(text)
         body = body.get("compiler_options", body)
         return [(name.lstrip("-"), _flag_text(value)) for name, value in body.items()]
-    except (OSError, AttributeError, TypeError, ValueError, ProgramFormatError) as error:
+    except (AttributeError, TypeError, ValueError, RecursionError, ProgramFormatError) as error:
         raise UsageError(f"{path}: not compiler options ({error!s:.100})") from error
+
+
+_BETWEEN_FLAGS = re.compile(r"\s+(?=-+[A-Za-z_]|\w+=)")
+"""Blanks before another flag; a value, such as a text proto, may hold blanks too."""
 
 
 def _flags_of_line(line: str) -> _Pairs:
     if line.startswith("-"):
-        return _words(line)
+        return _pairs(_BETWEEN_FLAGS.split(line))
     name, _, value = line.partition("=")
     return [(name, value)]
 
@@ -289,11 +294,11 @@ def flags_in(text: str) -> dict[str, str]:
 
     A flag without a value is `true`.
     """
-    return dict(_words(text))
+    return dict(_pairs(text.split()))
 
 
-def _words(text: str) -> _Pairs:
-    parts = (word.lstrip("-").partition("=") for word in text.split())
+def _pairs(flags: Sequence[str]) -> _Pairs:
+    parts = (flag.lstrip("-").partition("=") for flag in flags)
     return [(name, value if equals else "true") for name, equals, value in parts]
 
 
