@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from engine.compiler.capture.importer import import_hlo
@@ -12,7 +14,7 @@ from engine.plan.simulate import simulate
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo_file
 from engine.program.prices import priced_s
-from tests.program.hlo.modules import FIXTURES
+from tests.program.hlo.modules import FIXTURES, module
 
 TILE = 2048 * 2048 * 2
 """Bytes of an array of these modules."""
@@ -42,3 +44,25 @@ def test_prices_stand_beside_what_the_compiler_states(
     timed = simulate(program, plan)
     assert timed.compute_s == pytest.approx(stated + priced_s(program), rel=1e-3)
     assert lower_bound(program).bound_s <= timed.latency_s
+
+
+@pytest.mark.parametrize("head", ["num_partitions=8", "replica_count=8"])
+def test_a_collective_that_names_no_devices_is_between_all_of_the_module(
+    head: str, tmp_path: Path
+) -> None:
+    def price(groups: str) -> float:
+        text = module(
+            f"""  a = A parameter(0)
+  b = A tanh(a), backend_config={{"window_config":{{"estimated_cycles":"1500"}}}}
+  ROOT c = A all-reduce(b), replica_groups={groups}, to_apply=%sum""",
+            "%sum\n  p = f32[] parameter(0)\n  q = f32[] parameter(1)\n  ROOT s = f32[] add(p, q)",
+            head=f", {head}",
+        )
+        path = tmp_path / "reduced.hlo"
+        path.write_text(text)
+        program = import_hlo(path, None, "tpu-v5e")
+        assert program.provenance["topology"] == "v5e:2x4"
+        assert program.provenance["devices"] == 8
+        return priced_s(program)
+
+    assert price("{}") == price("{{0,1,2,3,4,5,6,7}}") > 1.5e-6

@@ -82,7 +82,9 @@ def has_destination(scope: Scope, computation: int, ins: Any) -> bool:
 
 
 def devices_in(module: Any) -> int:
-    """How many devices a module is for, as far as its collectives tell: the highest number, + 1."""
+    """How many devices a module is for: as it states, and at least those that collectives name."""
+    stated = module.device_assignment
+    devices = max(1, stated.replica_count) * max(1, stated.computation_count)
     numbers = (
         max(group)
         for computation in module.computations
@@ -90,7 +92,7 @@ def devices_in(module: Any) -> int:
         if ins.opcode.removesuffix("-start") in _KINDS
         for group in _groups(ins)
     )
-    return 1 + max(numbers, default=0)
+    return max(devices, 1 + max(numbers, default=0))
 
 
 def _fused(scope: Scope, computation: int) -> Collective | None:

@@ -23,6 +23,8 @@ WAIT = 1.5
 
 _ROOT = Path(__file__).resolve().parents[3]
 _BEGIN = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*(?=HloModule\b)", re.M)
+_BLANK_LINE = re.compile(rb"\n\s*\n")
+_COUNTS = re.compile(rb"[\s,](replica_count|num_partitions)=(\d{1,9})\b")
 _CONTROL = re.compile(rb"[\x00-\x08]")
 
 
@@ -50,7 +52,17 @@ def parse_hlo(data: bytes, where: str) -> Any:
     elif (kind := foreign(data)) or not _CONTROL.search(data):
         problem = f"but {kind}" if kind else "(no line begins with 'HloModule')"
         raise ProgramFormatError(f"{where}: not HLO {problem}")
-    return decode_module(_parsed(data, where, TEXT if begins else MESSAGE), where)
+    module = decode_module(_parsed(data, where, TEXT if begins else MESSAGE), where)
+    if begins:
+        _tell_devices(module, data)
+    return module
+
+
+def _tell_devices(module: Any, text: bytes) -> None:
+    """Note for how many devices the head of a text says that it is: XLA's parser leaves it out."""
+    stated = dict(_COUNTS.findall(_BLANK_LINE.split(text.lstrip(), maxsplit=1)[0]))
+    module.device_assignment.replica_count = int(stated.get(b"replica_count", 1))
+    module.device_assignment.computation_count = int(stated.get(b"num_partitions", 1))
 
 
 def _parsed(data: bytes, where: str, form: str) -> bytes:

@@ -135,12 +135,14 @@ _SCHEMA: dict[str, dict[str, tuple[int, str]]] = {
         "parameter_shape_index": (3, "int64*"),
     },
     "IoAlias": {"entries": (1, "IoAliasEntry*")},
+    "DeviceAssignment": {"replica_count": (1, "int32"), "computation_count": (2, "int32")},
     "Module": {
         "name": (1, "string"),
         "computations": (3, "Computation*"),
         "entry_computation_id": (6, "int64"),
         "schedule": (7, "Schedule"),
         "input_output_alias": (8, "IoAlias"),
+        "device_assignment": (15, "DeviceAssignment"),
     },
 }
 

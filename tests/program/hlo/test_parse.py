@@ -13,6 +13,7 @@ from jaxlib import _hlo  # type: ignore[attr-defined]
 from engine.errors import ParseInterruptedError, ProgramFormatError
 from engine.program.hlo import parse
 from engine.program.hlo.child import REFUSED, TEXT
+from engine.program.hlo.collective import devices_in
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo, parse_hlo_file
 from engine.program.hlo.proto import decode_module
@@ -92,6 +93,30 @@ def test_a_dump_reads_the_same_in_every_form(form: str) -> None:
     told = [[(e.name, e.kind, e.reads, e.writes) for e in flow.events] for flow in flows]
     assert told[0] == told[1]
     assert [str(v.shape) for v in flows[0].values] == [str(v.shape) for v in flows[1].values]
+
+
+@pytest.mark.parametrize(
+    ("head", "devices"),
+    [
+        ("", 1),
+        (", num_partitions=8", 8),
+        (", replica_count=2, num_partitions=4", 8),
+        (", entry_computation_layout={(f32[64,128]{1,0})->f32[64,128]{1,0}}, replica_count=2", 2),
+    ],
+)
+def test_how_many_devices_a_module_is_for_is_read_off_its_head(head: str, devices: int) -> None:
+    text = module("  a = A parameter(0)\n  ROOT b = A tanh(a)", head=head).encode()
+    for form, data in forms_of(text).items():
+        if "message" not in form:
+            assert devices_in(parse_hlo(data, "dump")) == devices
+
+
+def test_how_many_devices_a_message_is_for_is_read_off_its_assignment() -> None:
+    message = forms_of(GOOD)["module message"]
+    assert devices_in(parse_hlo(message, "dump")) == 1
+    two_by_four = b"\x08\x02\x10\x04" + b"\x1a\x04\x0a\x02\x00\x01" * 4
+    message += b"\x7a" + varint(len(two_by_four)) + two_by_four
+    assert devices_in(parse_hlo(message, "dump")) == 8
 
 
 def test_the_parsers_reason_is_kept_and_names_the_line_of_the_file() -> None:
