@@ -18,7 +18,10 @@ ROOFLINE = "roofline"
 """Operations and bytes: the dump states no cycles."""
 FITTED = "fitted"
 """Both dumps; `fit_error` says by how much the total of the second one is missed, relative."""
-
+TILED = "is_tiled"
+"""The entry of a provenance for a dump without cycles that is of the TPU's compiler."""
+CODEGEN = "*.after_codegen.txt"
+"""The one of the dumps of the TPU's compiler that states its cycles."""
 
 WHOLE_SHARE = 0.99
 """A plan of which a smaller share of its saving was read is no measure for other plans."""
@@ -144,8 +147,12 @@ def import_remarks(program: Program) -> list[str]:
     remarks = program.provenance.get("remarks", [])
     found = [str(remark) for remark in remarks] if isinstance(remarks, list) else []
     if program.provenance.get("costs") == ROOFLINE:
+        is_tiled = program.provenance.get(TILED) is True
         found.append(
-            "its dump states no cycles, as none of the CPU's or GPU's compiler does: costs are"
+            f"its dump states no cycles: import {CODEGEN}, which does of those of the TPU's"
+            " compiler; costs are estimated from operations and bytes"
+            if is_tiled
+            else "its dump states no cycles, as none of the CPU's or GPU's compiler does: costs are"
             " estimated from operations and bytes, and sizes lack the padding of a TPU"
         )
     savings = observed(program)

@@ -152,6 +152,27 @@ def test_a_pair_without_cycles_is_refused(cpu_dump: Path) -> None:
         import_hlo(cpu_dump, cpu_dump, "tpu-v5e")
 
 
+@pytest.fixture
+def placed(tmp_path: Path) -> tuple[Path, Path]:
+    """The pair as the TPU's compiler dumps it before it has estimated anything."""
+    paths = tmp_path / "slow.after_optimizations.txt", tmp_path / "fast.after_optimizations.txt"
+    for source, path in zip((SLOW, FAST), paths, strict=True):
+        path.write_text(re.sub(r',?"estimated_cycles":"\d+"', "", source.read_text()))
+    return paths
+
+
+def test_a_dump_of_the_tpu_without_cycles_says_which_one_has_them(
+    placed: tuple[Path, Path],
+) -> None:
+    slow, fast = placed
+    (remark,) = import_remarks(import_hlo(slow, None, "tpu-v5e"))
+    assert "after_codegen.txt" in remark
+    assert "CPU" not in remark and "padding" not in remark
+    for pair in ((slow, fast), (slow, FAST), (SLOW, fast)):
+        with pytest.raises(ProgramFormatError, match=r"states no cycles.*after_codegen\.txt"):
+            import_hlo(*pair, "tpu-v5e", BUFFERS)
+
+
 def test_unknown_hardware_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="tpu-v5x"):
         import_hlo(tmp_path / "missing.hlo", None, "tpu-v5x")

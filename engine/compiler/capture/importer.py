@@ -32,15 +32,21 @@ from engine.hardware.roofline import roofline_cost
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
 from engine.program.counts import Counts, refuse_unknown
-from engine.program.hlo.build import Costs, Imported, Roofline, build_program
+from engine.program.hlo.build import (
+    Costs,
+    Imported,
+    Roofline,
+    build_program,
+    is_between_memories,
+)
 from engine.program.hlo.collective import devices_in
 from engine.program.hlo.flow import Flow
-from engine.program.hlo.module import granted_bytes, scratch_bytes
+from engine.program.hlo.module import cycles, granted_bytes, scratch_bytes
 from engine.program.hlo.parse import parse_hlo_file
 from engine.program.hlo.shape import FAST_SPACES, fast_space, memory_space
 from engine.program.model import Program
 from engine.program.prices import with_prices
-from engine.program.provenance import CYCLES, FITTED, ROOFLINE
+from engine.program.provenance import CODEGEN, CYCLES, FITTED, ROOFLINE, TILED
 
 ONE_CORE = frozenset({"tpu-v4", "tpu-v5e", "tpu-v6e"})
 """Devices on which XLA never splits an instruction between two cores; on v5p it does."""
@@ -208,6 +214,8 @@ def import_hlo(
         "costs": costs,
     }
     provenance |= target_facts(target, devices if hardware_name in GENERATIONS else 1)
+    if not imported.has_cycles and _is_tiled(imported.flow):
+        provenance[TILED] = True
     own, flow = observe(imported, imported.flow), None
     if fast is not None:
         _refuse_default(own, str(slow))
@@ -257,10 +265,10 @@ def _with_all_slow(imported: Imported, seen: Observation) -> Observation:
     """
     program = imported.program
     savings = fit_costs(program, pools(imported, seen), seen, [], BYTES_SHARE).savings
-    cycles = seen.cycles.copy()
+    counts = seen.cycles.copy()
     for access, saved, is_fast in zip(program.accesses, savings, seen.is_fast, strict=True):
-        cycles[access.time] += saved if is_fast else 0.0
-    return Observation(cycles, np.zeros_like(seen.is_fast))
+        counts[access.time] += saved if is_fast else 0.0
+    return Observation(counts, np.zeros_like(seen.is_fast))
 
 
 def _remark_on_one(seen: Observation) -> str:
@@ -308,16 +316,41 @@ def roofline(device: Device) -> Roofline:
 
 
 def _second_compile(imported: Imported, path: Path) -> Flow:
-    """The flow of another compile. Raises ProgramFormatError if it is of another program."""
+    """The flow of another compile.
+
+    Raises ProgramFormatError if it is of another program, or if one of the two states no cycles.
+    """
     if not imported.has_cycles:
+        advice = f"give the {CODEGEN} of both" if _is_tiled(imported.flow) else "leave it out"
         raise ProgramFormatError(
-            f"{path}: a second dump tells nothing, since the first one states no cycles"
+            f"{path}: a second dump tells nothing, since the first one states no cycles; {advice}"
         )
     flow = Flow(parse_hlo_file(path), str(path))
-    matched = len(match_events(imported, flow))
-    if matched < MIN_MATCHED_SHARE * imported.program.num_slots:
+    matched = match_events(imported, flow)
+    if len(matched) < MIN_MATCHED_SHARE * imported.program.num_slots:
         raise ProgramFormatError(
-            f"{path}: not a compile of the same program: it has {matched} of"
+            f"{path}: not a compile of the same program: it has {len(matched)} of"
             f" {imported.program.num_slots} instructions"
         )
+    if _lost_cycles(imported, flow, matched):
+        raise ProgramFormatError(
+            f"{path}: states no cycles, and the first dump does; give the {CODEGEN} of both"
+        )
     return flow
+
+
+def _lost_cycles(imported: Imported, flow: Flow, matched: Mapping[int, int]) -> bool:
+    """Whether another compile states no cycles at all for what has some in the first dump."""
+    pairs = [
+        (imported.flow.events[imported.events[slot]].instruction, flow.events[number])
+        for number, slot in matched.items()
+    ]
+    theirs = [event.instruction for _, event in pairs]
+    return all(cycles(ins) is None for ins in theirs) and any(
+        cycles(mine) for mine, event in pairs if not is_between_memories(flow, event)
+    )
+
+
+def _is_tiled(flow: Flow) -> bool:
+    """Whether arrays lie in tiles, as the TPU's compiler alone has them."""
+    return any(value.shape.layout.tiles for value in flow.values)
