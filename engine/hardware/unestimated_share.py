@@ -19,7 +19,6 @@ from engine.program.prices import (
     MODEL,
     PRICES,
     PROFILE,
-    SOURCES,
     price_sources,
     profile_name,
 )
@@ -34,29 +33,51 @@ _MOST_NAMED = 5
 def unestimated_s(program: Program) -> Mapping[int, float]:
     """Slot -> seconds over one run of what the compiler does not estimate.
 
-    Empty where costs are not the compiler's. What another thread does (SparseCore) takes no time of
-    the schedule and is left out: all that it touches must be slow.
+    Empty where costs are not the compiler's. Of what is priced at 0 s, as a kernel is that updates
+    all that it touches in place, those by operations and bytes. What another thread does
+    (SparseCore) takes no time of the schedule and is left out: all that it touches must be slow.
     """
     if is_priced(program):
-        return {t: i.priced_s for t, i in enumerate(program.instructions) if i.priced_s > 0}
+        priced = {t: i.priced_s for t, i in enumerate(program.instructions) if i.priced_s > 0}
+        return priced | _at_least_s(program, _priced_at_nothing(program))
     origin = program.provenance
     if origin.get("kind") != "captured" and origin.get("costs") not in (CYCLES, FITTED):
         return {}
     slow_s = [instruction.fast_s for instruction in program.instructions]
-    drawn: defaultdict[int, int] = defaultdict(int)
     may_be_fast: set[int] = set()
     for access in program.accesses:
         slow_s[access.time] += access.saving_s
-        drawn[access.time] += access.slow_bytes
         if not access.must_be_slow:
             may_be_fast.add(access.time)
+    return _at_least_s(program, {time for time in may_be_fast if slow_s[time] <= 0})
+
+
+def _at_least_s(program: Program, slots: Collection[int]) -> dict[int, float]:
+    """Slot -> seconds by operations and bytes with all slow, for those that move any."""
+    drawn: defaultdict[int, int] = defaultdict(int)
+    for access in program.accesses:
+        drawn[access.time] += access.slow_bytes
     device = DEVICES.get(program.hardware.name)
     found = {}
     for time, moved in drawn.items():
-        if time in may_be_fast and slow_s[time] <= 0 and moved > 0:
+        if time in slots and moved > 0:
             flops_s = program.instructions[time].flops / device.peak_flops if device else 0.0
             found[time] = max(flops_s, moved / program.hardware.bandwidth)
     return found
+
+
+def _priced_at_nothing(program: Program) -> set[int]:
+    """The slots of kernels of which our model does not know what they take.
+
+    Others that are priced at 0 s were measured so, or go on beside the schedule.
+    """
+    sources = price_sources(program)
+    modelled = {name for name, source in sources.items() if source != PROFILE}
+    return {
+        time
+        for time, ins in enumerate(program.instructions)
+        if ins.opcode == "custom-call" and ins.priced_s == 0 and ins.name in modelled
+    }
 
 
 def is_priced(program: Program) -> bool:
@@ -69,19 +90,21 @@ def unestimated_share(program: Program) -> float:
 
     It is that of the all-fast time, to which what counts as 0 s is added.
     """
-    return _share(program, sum(unestimated_s(program).values()))
+    seconds = unestimated_s(program)
+    return _share(program, seconds, seconds)
 
 
-def _share(program: Program, left_out_s: float) -> float:
-    if not left_out_s:
-        return 0.0
-    return left_out_s / (program.all_fast_s + (0.0 if is_priced(program) else left_out_s))
+def _share(program: Program, seconds: Mapping[int, float], times: Collection[int]) -> float:
+    """The share of some of the slots in `seconds`."""
+    taken_s = sum(seconds[time] for time in times)
+    uncounted_s = sum(s for t, s in seconds.items() if program.instructions[t].priced_s == 0)
+    return taken_s / (program.all_fast_s + uncounted_s) if taken_s else 0.0
 
 
 def unestimated_remark(program: Program) -> str | None:
     """One line where the share is notable, with the instructions that take most; else None."""
     seconds = unestimated_s(program)
-    share = _share(program, sum(seconds.values()))
+    share = _share(program, seconds, seconds)
     if share <= NOTABLE_SHARE:
         return None
     said = f"up to {share:.1%} of the time is without an estimate of the compiler's"
@@ -91,20 +114,26 @@ def unestimated_remark(program: Program) -> str | None:
             " by their operations and bytes"
         )
     sources = price_sources(program)
+    whose: dict[str, list[int]] = defaultdict(list)
+    for time in seconds:
+        instruction = program.instructions[time]
+        source = sources.get(instruction.name, MODEL)
+        whose[source if instruction.priced_s > 0 else _NOBODY].append(time)
     parts = []
-    for source in SOURCES:
-        times = [t for t in seconds if sources.get(program.instructions[t].name, MODEL) == source]
-        if times:
-            part = _share(program, sum(seconds[t] for t in times))
-            who = _SAID[source] + (f" {profile_name(program)}" if source == PROFILE else "")
+    for source, words in _SAID.items():
+        if times := whose[source]:
+            who = words + (f" {profile_name(program)}" if source == PROFILE else "")
+            part = _share(program, seconds, times)
             parts.append(f"{part:.1%} {who} ({_named(program, seconds, times)})")
     return f"{said}, and priced instead: {'; '.join(parts)}"
 
 
+_NOBODY = "nobody"
 _SAID = {
     MODEL: "by our model",
     KERNEL: "by our model of what kernels state of themselves",
     PROFILE: "by the profile",
+    _NOBODY: "at 0 s, since nobody knows how much they update in place",
 }
 
 

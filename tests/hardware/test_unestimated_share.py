@@ -11,13 +11,15 @@ import pytest
 from engine.cli import main
 from engine.compiler.capture.importer import import_hlo
 from engine.hardware.presets import find_device
+from engine.hardware.pricing import pricing
 from engine.hardware.unestimated_share import unestimated_remark, unestimated_s, unestimated_share
 from engine.hardware.what_if import WhatIf, derive
+from engine.program.hlo.build import build_program
 from engine.program.io import load
 from engine.program.model import Program
-from engine.program.prices import PRICES, price_sources, priced_s
+from engine.program.prices import PRICES, price_sources, priced_s, with_prices
 from engine.program.provenance import ROOFLINE
-from tests.program.hlo.modules import A_BYTES, module
+from tests.program.hlo.modules import A_BYTES, decoded, module
 
 BANDWIDTH = find_device("tpu-v5e").hardware.bandwidth
 
@@ -88,6 +90,51 @@ def test_what_is_hidden_whole_is_priced_all_the_same(tmp_path: Path) -> None:
     assert priced_s(program) == 0
     assert unestimated_s(program) == {}
     assert unestimated_remark(program) is None
+
+
+KERNEL_IN_PLACE = """  {root}k = A custom-call({operand}), custom_call_target="tpu_custom_call",
+    output_to_operand_aliasing={{{{}}: (0, {{}})}}"""
+
+
+def test_a_kernel_priced_at_nothing_is_named_with_what_it_may_move(tmp_path: Path) -> None:
+    """It updates its operand in place, and nobody knows how much of it."""
+    config = 'backend_config={"window_config":{"estimated_cycles":"1500"}}'
+    kernel = KERNEL_IN_PLACE.format(root="", operand="b")
+    text = module(
+        f"""  a = A parameter(0)
+  b = A tanh(a), {config}
+{kernel}
+  ROOT c = A tanh(k), {config}"""
+    )
+    path = tmp_path / "updated.hlo"
+    path.write_text(text)
+    program = import_hlo(path, None, "tpu-v5e")
+    assert priced_s(program) == 0
+    kernel_s = 2 * A_BYTES / BANDWIDTH
+    assert unestimated_s(program) == {1: pytest.approx(kernel_s)}
+    share = kernel_s / (program.all_fast_s + kernel_s)
+    assert unestimated_share(program) == pytest.approx(share)
+    remark = str(unestimated_remark(program))
+    assert f"up to {share:.1%} of the time is without an estimate of the compiler's" in remark
+    assert f"{share:.1%} at 0 s, since nobody knows how much they update in place (k)" in remark
+    measured = replace(program, provenance={**program.provenance, PRICES: {"profile": ["k"]}})
+    assert unestimated_s(measured) == {}
+
+
+def test_a_program_of_such_a_kernel_alone_has_no_estimate_at_all(tmp_path: Path) -> None:
+    kernel = KERNEL_IN_PLACE.format(root="ROOT ", operand="a")
+    text = module(f"  a = A parameter(0)\n{kernel}", head=", input_output_alias={ {}: (0, {}) }")
+    made = build_program(
+        decoded(text),
+        "test",
+        find_device("tpu-v5e").hardware,
+        "test",
+        pricing=pricing(find_device("tpu-v5e"), None),
+    )
+    program = with_prices(made.program, made.prices)
+    assert program.all_slow_s == 0
+    assert unestimated_share(program) == 1
+    assert "100.0% at 0 s, since" in str(unestimated_remark(program))
 
 
 def test_what_must_be_slow_is_drawn_all_the_same(tmp_path: Path) -> None:
