@@ -26,6 +26,7 @@ from engine.compiler.costs.observations import structure_hash
 from engine.compiler.costs.refit import refitted
 from engine.compiler.reading.own_compile import (
     refuse_other_region,
+    scratch_region,
     stored_answers,
     stored_stablehlo,
 )
@@ -33,15 +34,18 @@ from engine.compiler.toolchain import results as answers
 from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.target import Target, target_of
 from engine.errors import CompilerError, ProgramFormatError, UnknownNameError, UsageError
+from engine.hardware.presets import find_device
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
 from engine.program.counts import Counts, given_counts
-from engine.program.io import content_hash, load, save
+from engine.program.hlo.build import build_program
+from engine.program.io import content_hash, from_json, load, save, to_json
 from engine.program.model import Program
-from engine.program.provenance import fit_remark, is_trusted
+from engine.program.prices import Price
+from engine.program.provenance import SCRATCH_REGION, fit_remark, is_trusted
 from engine.solvers import Budget, solve
 from tests.compiler.tiny_compiler import TinyCompiler, hlo
-from tests.program.hlo.modules import imported, module
+from tests.program.hlo.modules import HARDWARE, decoded, imported, module
 
 pytestmark = pytest.mark.usefixtures("parsed_here")
 
@@ -290,6 +294,31 @@ def test_a_compile_with_another_scratch_region_is_of_another_program(
     refuse_other_region(program, Compiled("", ""))
     with pytest.raises(CompilerError, match="xla_tpu_scoped_vmem_limit_kib=32768"):
         refuse_other_region(program, Compiled("", "", limits={"scoped_bytes": str(2**25)}))
+
+
+def test_the_region_for_scratch_is_known_where_every_kernel_has_more() -> None:
+    kernel = (
+        '  ROOT k = A custom-call(a), custom_call_target="tpu_custom_call", backend_config='
+        '{"used_scoped_memory_configs":[{"memory_space":"1","offset":"0","size":"262144"}]}'
+    )
+    made = build_program(
+        decoded(module(f"  a = A parameter(0)\n{kernel}")),
+        "kernels",
+        HARDWARE,
+        "kernels",
+        reserved_bytes=2**16,
+        pricing=lambda _: Price(1e-6),
+    )
+    program = replace(made.program, hardware=find_device("tpu-v5e").hardware)
+    assert {i.reserved_bytes for i in program.instructions} == {2**18}
+    assert scratch_region(program) == 2**16
+    assert scratch_region(from_json(to_json(program), "again")) == 2**16
+    refuse_other_region(program, Compiled("", "", "", limits={"scoped_bytes": str(2**16)}))
+    with pytest.raises(CompilerError, match="captured with 64 KiB"):
+        refuse_other_region(program, Compiled("", "", "", limits={"scoped_bytes": str(2**18)}))
+    for damaged in ("16", -1, True, None):
+        assert scratch_region(replace(program, provenance={SCRATCH_REGION: damaged})) == 2**18
+    assert scratch_region(replace(program, provenance={})) == 2**18
 
 
 def test_the_observations_of_a_capture_give_its_costs_again(

@@ -38,7 +38,7 @@ from engine.compiler.costs.observations import (
 )
 from engine.compiler.costs.trust import left_out, others
 from engine.compiler.reading.observation import Observation, observe, stall_cycles, total_text
-from engine.compiler.reading.own_compile import own_compile
+from engine.compiler.reading.own_compile import own_compile, scratch_region
 from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.steering.export import INEFFICIENT_RATIO, PASS_OPTIONS, exports
 from engine.compiler.toolchain.compile import Compiled
@@ -253,8 +253,8 @@ class Study:
         self, program: Program, flow: Flow, buffers: str, seen: Observation
     ) -> float | None:
         """Cycles in which the compile waits for its copies; None where they cannot be read."""
-        region = min((i.reserved_bytes for i in self.program.instructions), default=0)
         try:
+            region = scratch_region(self.program)
             plan = read_own_plan(self.imported, flow, buffers or None, region)
         except ProgramFormatError as error:
             self.note(f"{self.program.name}: its copies cannot be read ({error})")

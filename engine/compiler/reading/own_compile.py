@@ -27,6 +27,7 @@ from engine.program.hlo.parse import parse_hlo
 from engine.program.hlo.record import COMPUTE, Event
 from engine.program.hlo.shape import shape_text
 from engine.program.model import Access, Program
+from engine.program.provenance import SCRATCH_REGION
 
 STABLEHLO = "stablehlo_gzip_base64"
 """The entry of a provenance with the program as `jax.export` serialises it."""
@@ -115,13 +116,24 @@ def device_of(compiled: Compiled, hardware: str, scoped_bytes: int | None = None
     return find_device(hardware).with_scoped(int(stated) if stated else scoped_bytes)
 
 
+def scratch_region(program: Program) -> int:
+    """Bytes of the fast memory that the compiler kept for the scratch of every instruction.
+
+    What instructions reserve tells, unless each reserves more: then the program says it, if it was
+    captured since programs do.
+    """
+    kept = program.provenance.get(SCRATCH_REGION)
+    told = min((i.reserved_bytes for i in program.instructions), default=0)
+    return kept if type(kept) is int and 0 < kept < told else told
+
+
 def refuse_other_region(program: Program, compiled: Compiled) -> None:
     """Raise CompilerError where a compile kept more or less for scratch than the program says."""
     stated = compiled.limits.get(SCOPED_BYTES)
     device = find_device(program.hardware.name)
     if stated is None or device.scoped_bytes == 0:
         return
-    own = min((i.reserved_bytes for i in program.instructions), default=int(stated))
+    own = scratch_region(program)
     if device.with_scoped(int(stated)).scoped_bytes != own:
         raise CompilerError(
             f"{program.name}: this compile keeps {int(stated) >> 10} KiB of the fast memory for"

@@ -42,6 +42,7 @@ from engine.program.model import (
     Value,
 )
 from engine.program.prices import Price
+from engine.program.provenance import SCRATCH_REGION
 from engine.program.validate import flight_problems, validate
 
 MAX_VALUE_BYTES = 2**45
@@ -154,11 +155,18 @@ class _Builder:
                     sorted(self.accesses, key=lambda a: (a.time, a.is_write, a.operand))
                 ),
                 regions=tuple(regions),
+                provenance=self._untold_region(),
             )
         )
         return Imported(
             program, self.flow, tuple(kept), self.value_of, self.roofline is None, self.prices
         )
+
+    def _untold_region(self) -> dict[str, Any]:
+        """The entry for the region for scratch, where no instruction reserves just that."""
+        told = min(instruction.reserved_bytes for instruction in self.instructions)
+        is_untold = 0 < self.reserved_bytes < told
+        return {SCRATCH_REGION: self.reserved_bytes} if is_untold else {}
 
     def _is_kept(self, number: int) -> bool:
         """Scalar bookkeeping without a cost makes no slot; a collective has one, however small."""
