@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.compiler.reading.matching import match_events
+from engine.compiler.reading.matching import Matching, match_events
 from engine.compiler.reading.observation import observe, stall_cycles
 from engine.compiler.reading.xla_plan import read_own_plan
+from engine.program.hlo.record import COPY_START
 from engine.program.hlo.shape import fast_space
 from tests.program.hlo.modules import A, flow, imported, module
 
@@ -145,6 +146,33 @@ def test_a_copy_that_enters_a_loop_is_what_goes_round_there() -> None:
         if is_fast
     }
     assert fast == {"c", "z"}
+
+
+def switched(kind: str, copies: tuple[str, str]) -> str:
+    """Both branches of a conditional hand on a copy of the same input."""
+    one, two = copies
+    return module(
+        f"""  q = s32[] parameter(0)
+  a = A parameter(1)
+  k = {kind} conditional(q, a, a), branch_computations={{%one, %two}}
+  ROOT z = A negate(k)""",
+        f"%one\n  p = A parameter(0)\n{one}",
+        f"%two\n  r = A parameter(0)\n{two}",
+    )
+
+
+def test_copies_between_the_same_places_are_matched_in_their_order() -> None:
+    own = imported(switched(A, ("  ROOT c = A copy(p)", "  ROOT d = A copy(r)")))
+    ahead = "  {0} = ({1}, A, u32[]) copy-start({2})\n  ROOT {3} = {1} copy-done({0})"
+    moved = ahead.format("s", FAST, "p", "c"), ahead.format("t", FAST, "r", "d")
+    other = flow(switched(FAST, moved))
+    starts = [n for n, event in enumerate(other.events) if event.kind == COPY_START]
+    assert Matching(own, other).copies == dict(zip(starts, (0, 1), strict=True))
+    seen = observe(own, other)
+    assert seen.cycles[:2].tolist() == [0.0, 0.0]
+    assert seen.is_fast[:4].tolist() == [a.is_write for a in own.program.accesses[:4]]
+    result = own.program.values[own.program.accesses[1].value].group
+    assert {stay.group for stay in read_own_plan(own, other, None, 0).stays} == {result}
 
 
 def test_the_space_of_each_fast_memory() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -105,19 +105,27 @@ class Matching:
     def _groups_by_place(self) -> dict[int, int]:
         """Place of the compile -> the one group of the program that instructions write there.
 
-        What goes round a loop begins as a copy where the compiler moves it to fast memory first,
-        and bears the name of what was copied.
+        Where none writes it, the one that they read there. What goes round a loop begins as a copy
+        where the compiler moves it to fast memory first, and what a branch hands on may be one;
+        either bears the name of what was copied.
         """
+        read: dict[int, set[int]] = defaultdict(set)
+        for value, used_as in self._group_by_use.items():
+            read[self.flow.place_of[value]].add(used_as)
         written: dict[int, set[int]] = defaultdict(set)
         for number, slot in self.slot_of.items():
             own = self.imported.flow.events[self.imported.events[slot]]
             for mine, theirs in zip(own.writes, self.flow.events[number].writes, strict=False):
                 group = self.imported.program.values[self.imported.value_of[mine]].group
                 written[self.flow.place_of[theirs]].add(group)
-        return {place: min(groups) for place, groups in written.items() if len(groups) == 1}
+        touched = {**read, **written}
+        return {place: min(groups) for place, groups in touched.items() if len(groups) == 1}
 
     def _copies_of_the_program(self) -> dict[int, int]:
-        """Copy-start, or join of slices -> slot of the program's copy whose work it does."""
+        """Copy-start, or join of slices -> slot of the program's copy whose work it does.
+
+        Several copies between the same groups, as of two branches, are told apart by their order.
+        """
         program, real = self.imported.program, self.imported.flow.real
         missing = set(range(program.num_slots)) - set(self.slot_of.values())
         missing = {
@@ -129,13 +137,16 @@ class Matching:
         for access in program.accesses:
             if access.time in missing:
                 groups[access.time].append(program.values[access.value].group)
-        slots: dict[tuple[int | None, ...], int] = {tuple(g): s for s, g in groups.items()}
+        slots: dict[tuple[int | None, ...], deque[int]] = defaultdict(deque)
+        for slot, pair in groups.items():
+            slots[tuple(pair)].append(slot)
         copies = {}
         for number, event in enumerate(self.flow.events):
             if event.kind in (COPY_START, JOIN):
-                pair = (self.group_by_label(event.writes[0]), self.group(event.writes[0]))
-                if pair in slots:
-                    copies[number] = slots.pop(pair)
+                written = event.writes[0]
+                left = slots.get((self.group_by_label(written), self.group(written)))
+                if left:
+                    copies[number] = left.popleft()
         return copies
 
     def group(self, value: int) -> int | None:
