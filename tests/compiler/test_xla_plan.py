@@ -288,11 +288,7 @@ def reads_a_weight_in_a_loop(is_fetched: bool, last: str) -> str:
   made = A multiply(x, w)
   next = s32[] add(i, one)
   ROOT result = (s32[], A, W) tuple(next, made, w)"""
-    few = """few (p: (s32[], A, W)) -> pred[]
-  p = (s32[], A, W) parameter(0)
-  i = s32[] get-tuple-element(p), index=0
-  most = s32[] constant(3)
-  ROOT less = pred[] compare(i, most), direction=LT"""
+    few = counted("few", "s32[], A, W")
     fetch = "start = (W, A, u32[]) copy-start(x)\n  w = W copy-done(start)" if is_fetched else ""
     entry = f"""  x = A parameter(0)
   zero = s32[] constant(0)
@@ -319,6 +315,67 @@ def test_what_is_fetched_before_a_loop_is_fetched_once(last: str) -> None:
     assert copy_level(program, copy, plan.stays) == TOP_LEVEL
     fetch_s = program.groups[copy.group].size_bytes / program.hardware.bandwidth
     assert simulate(program, plan).stall_s <= fetch_s
+
+
+def counted(name: str, carried: str) -> str:
+    """The condition of a loop of three iterations."""
+    return f"""{name} (p: ({carried})) -> pred[]
+  p = ({carried}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  most = s32[] constant(3)
+  ROOT less = pred[] compare(i, most), direction=LT"""
+
+
+def called_twice(is_fetched: bool) -> str:
+    """A function of two nested loops, called twice; the outer one may fetch for the inner."""
+    inner = """inner (p: (s32[], A, W)) -> (s32[], A, W)
+  p = (s32[], A, W) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = A get-tuple-element(p), index=1
+  w = W get-tuple-element(p), index=2
+  one = s32[] constant(1)
+  made = A multiply(x, w)
+  next = s32[] add(i, one)
+  ROOT result = (s32[], A, W) tuple(next, made, w)"""
+    fetch = "start = (W, A, u32[]) copy-start(x)\n  w = W copy-done(start)" if is_fetched else ""
+    outer = f"""outer (p: (s32[], A, A)) -> (s32[], A, A)
+  p = (s32[], A, A) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  y = A get-tuple-element(p), index=1
+  x = A get-tuple-element(p), index=2
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  first = A negate(y)
+  {fetch}
+  begin = (s32[], A, W) tuple(zero, first, {"w" if is_fetched else "x"})
+  loop = (s32[], A, W) while(begin), condition=few, body=inner
+  out = A get-tuple-element(loop), index=1
+  next = s32[] add(i, one)
+  ROOT result = (s32[], A, A) tuple(next, out, x)"""
+    twice = """twice (y: A, x: A) -> A
+  y = A parameter(0)
+  x = A parameter(1)
+  zero = s32[] constant(0)
+  begin = (s32[], A, A) tuple(zero, y, x)
+  loop = (s32[], A, A) while(begin), condition=some, body=outer
+  ROOT out = A get-tuple-element(loop), index=1"""
+    entry = """  y = A parameter(0)
+  x = A parameter(1)
+  a = A call(y, x), to_apply=twice
+  ROOT b = A call(a, x), to_apply=twice"""
+    few, some = counted("few", "s32[], A, W"), counted("some", "s32[], A, A")
+    place = "{1,0:S(1)}" if is_fetched else ""
+    return module_text(entry, few, inner, some, outer, twice).replace("W", f"f32[64,128]{place}")
+
+
+def test_loops_of_a_function_called_twice_are_told_apart() -> None:
+    imported = imported_text(called_twice(is_fetched=False))
+    program = imported.program
+    plan = read_plan(imported, flow(called_twice(is_fetched=True)), None, 0)
+    assert check(program, plan) is None
+    levels = [copy_level(program, copy, plan.stays) for copy in plan.copies]
+    outer = [level for level, region in enumerate(program.regions) if region.parent == TOP_LEVEL]
+    assert levels == outer
 
 
 def branches(fast: str) -> str:

@@ -26,7 +26,7 @@ from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.record import COPY_DONE, COPY_START, JOIN, FlowRegion
 from engine.program.io import content_hash
-from engine.program.model import TOP_LEVEL
+from engine.program.model import TOP_LEVEL, in_turn
 
 _VALUE = re.compile(r"value: <\d+ (\S+?)(\{[\d,]*\})? @(\d+)> \(size=(\d+),offset=(\d+)\)")
 
@@ -89,6 +89,7 @@ class _Reader:
         self.end_slots = [self._end_slot(region) for region in flow.regions]
         self.carried_ends = self._carried_ends()
         self.stands_for = self.matching.copies
+        self.level_of = self._levels()
 
     def plan(self) -> Plan:
         held = self._held()
@@ -216,12 +217,17 @@ class _Reader:
         return [] if is_written else [start - 1]
 
     def _level_of(self, event: int) -> int:
-        """The innermost region of the program around an event of the compile, by its name."""
+        """The innermost region of the program around an event of the compile."""
         number = self.flow.events[event].region
-        levels = {region.name: level for level, region in enumerate(self.program.regions)}
-        while number >= 0 and self.flow.regions[number].name not in levels:
+        while number >= 0 and self.level_of[number] == TOP_LEVEL:
             number = self.flow.regions[number].parent
-        return TOP_LEVEL if number < 0 else levels[self.flow.regions[number].name]
+        return TOP_LEVEL if number < 0 else self.level_of[number]
+
+    def _levels(self) -> list[int]:
+        """The program's region for each of the compile, by name and turn; else the top level."""
+        names = in_turn(region.name for region in self.program.regions)
+        levels = {name: level for level, name in enumerate(names)}
+        return [levels.get(r, TOP_LEVEL) for r in in_turn(r.name for r in self.flow.regions)]
 
     def _is_cross_program(self, event: int) -> bool:
         instruction = self.flow.events[event].instruction
