@@ -84,7 +84,7 @@ def has_destination(scope: Scope, computation: int, ins: Any) -> bool:
 def devices_in(module: Any) -> int:
     """How many devices a module is for: as it states, and at least those that collectives name."""
     stated = module.device_assignment
-    devices = max(1, stated.replica_count) * max(1, stated.computation_count)
+    devices: int = max(1, stated.replica_count) * max(1, stated.computation_count)
     numbers = (
         max(group)
         for computation in module.computations
