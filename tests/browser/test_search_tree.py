@@ -223,6 +223,23 @@ def test_hover_tells_and_a_row_shows_its_line(page: Page) -> None:
     page.mouse.move(5, 5)
 
 
+def test_keys_work_on_a_row_of_the_root(page: Page) -> None:
+    move = move_of(page)
+    row = page.locator("tr[data-action]").first
+    row.click()
+    page.mouse.move(5, 5)
+    page.keyboard.press(".")
+    assert eventually(lambda: move_of(page) == move + 1)
+    page.keyboard.press(",")
+    assert eventually(lambda: move_of(page) == move)
+    row.focus()
+    for count in (31, 30, 29):
+        page.keyboard.press("[")
+        assert eventually(lambda n=count: pane(page, "count") == str(n))
+    action = row.get_attribute("data-action")
+    assert row.evaluate("e => e.getRootNode().activeElement.dataset.action") == action
+
+
 def test_the_film_plays_the_line_move_by_move(page: Page) -> None:
     steps = page.locator("li[data-step]")
     count = steps.count()

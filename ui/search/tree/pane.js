@@ -15,6 +15,7 @@ class Pane {
       find(".colour"),
     ];
     this.state = { selected: 0, hover: NONE, line: [] };
+    find("thead").innerHTML = rootHead();
     this.wanted = null;
     this.listen();
   }
@@ -212,9 +213,9 @@ class Pane {
     this.chart.draw(tree, this.count, look.palette);
     const first = state.line[0],
       hovered = state.hover > 0 && first !== undefined ? tree.action[first] : NONE;
-    const table = rootTable(grown, saved, hovered),
+    const rows = rootRows(grown, saved, hovered),
       scale = scaleHtml(paint, look.palette);
-    if (table !== this.table) element.querySelector("table").innerHTML = this.table = table;
+    if (rows !== this.rows) refill(element.querySelector("tbody"), (this.rows = rows));
     if (scale !== this.scale) element.querySelector(".scale").innerHTML = this.scale = scale;
     this.colours.value = look.colour;
     element.querySelector(".count").textContent =

@@ -10,7 +10,7 @@ function bar(share, text, background) {
 }
 
 // `saved`: seconds saved before this move plus par of the rest, to which points are added.
-function rootTable(grown, saved, hovered) {
+function rootRows(grown, saved, hovered) {
   const { tree } = grown,
     total = Math.max(1, grown.count),
     policy = grown.policy,
@@ -19,9 +19,30 @@ function rootTable(grown, saved, hovered) {
   const rows = [...Array(NUM_ACTIONS).keys()].map((a) =>
     rootRow(grown, { a, total, policy, best, saved, leader, hovered }),
   );
+  return rows.join("");
+}
+
+function rootHead() {
   const names = ["action", "prior", "visits", "improved policy", "saves in the end"];
-  const head = names.map((name) => `<th>${termHtml(name)}</th>`).join("");
-  return `<thead><tr>${head}</tr></thead><tbody>${rows.join("")}</tbody>`;
+  return `<tr>${names.map((name) => `<th>${termHtml(name)}</th>`).join("")}</tr>`;
+}
+
+// Rows anew, as `html` says, each in its place: what has the focus keeps it, and a click that has
+// begun on a row ends on it.
+function refill(list, html) {
+  const made = document.createElement("template");
+  made.innerHTML = html;
+  const rows = [...made.content.children];
+  while (list.children.length > rows.length) list.lastElementChild.remove();
+  for (const [number, row] of rows.entries()) {
+    const known = list.children[number];
+    if (!known) list.append(row);
+    else if (!known.isEqualNode(row)) {
+      for (const name of known.getAttributeNames()) if (!row.hasAttribute(name)) known.removeAttribute(name);
+      for (const name of row.getAttributeNames()) known.setAttribute(name, row.getAttribute(name));
+      known.replaceChildren(...row.childNodes);
+    }
+  }
 }
 
 function rootRow(grown, { a, total, policy, best, saved, leader, hovered }) {
@@ -29,7 +50,7 @@ function rootRow(grown, { a, total, policy, best, saved, leader, hovered }) {
     visits = grown.visitsOf(a),
     worth = grown.worthOf(a);
   if (!tree.legal[a])
-    return `<tr class="refused"><th title="${ACTIONS[a]}">${shortAction(a)}</th><td colspan="4">not legal here</td></tr>`;
+    return `<tr class="refused" tabindex="-1"><th title="${ACTIONS[a]}">${shortAction(a)}</th><td colspan="4">not legal here</td></tr>`;
   const lead =
     worth === null || best === null || a === leader
       ? ""

@@ -242,7 +242,7 @@ class SearchView extends View {
         shown = Math.min(this.shown, state.line.length - 1);
       this.film.draw(game, board, grown, state.line, shown, look);
       const steps = stepsHtml(grown, state.line, game, shown);
-      if (steps !== this.steps) this.list.innerHTML = this.steps = steps;
+      if (steps !== this.steps) refill(this.list, (this.steps = steps));
       this.describe(shown);
     });
   }
