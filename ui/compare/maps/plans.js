@@ -88,9 +88,11 @@ class Window {
 
   // The inverse of `text`; nonsense leaves the window as it is.
   take(text) {
-    const [unit, ...edges] = text.split(","),
-      [x0, x1, y0, y1] = edges.map(Number);
-    if (!["slots", "seconds"].includes(unit) || edges.length !== 4 || !(x0 < x1 && y0 < y1)) return;
+    const [unit, ...texts] = text.split(","),
+      edges = texts.map(Number),
+      [x0, x1, y0, y1] = edges;
+    if (!["slots", "seconds"].includes(unit) || edges.length !== 4 || !edges.every(Number.isFinite)) return;
+    if (!(x0 < x1 && y0 < y1)) return;
     Object.assign(this, { unit, x0, x1, y0, y1 });
     this.clamp();
   }
