@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { declared } from "./declared.js";
+import { surface } from "./surface.js";
 
 const { Plans, Window, inside, Sheet } = declared(
   ["Plans", "Window", "inside", "Sheet"],
-  ["compare/maps/plans.js", "compare/maps/sheet.js"],
-  "class View {}",
+  ["components/common.js", "compare/maps/plans.js", "compare/maps/sheet.js"],
 );
 
 // Four slots, of 1, 2, 1 and 4 seconds in the first plan, all of 1 second in the second.
@@ -51,7 +51,9 @@ test("the text of a window brings it back, and nonsense changes nothing", () => 
   window.zoomAddress(0.5, 40);
   other.take(window.text);
   assert.equal(other.text, window.text);
-  for (const text of ["", "hours,0,1,0,1", "slots,3,1,0,1", "slots,a,b,c,d", "slots,0,1"]) other.take(text);
+  const edgeless = ["slots,-Infinity,Infinity,0,1", "seconds,0,1,-Infinity,1"];
+  for (const text of ["", "hours,0,1,0,1", "slots,3,1,0,1", "slots,a,b,c,d", "slots,0,1", ...edgeless])
+    other.take(text);
   assert.equal(other.text, window.text);
 });
 
@@ -87,4 +89,63 @@ test("another program begins with its own selection, whatever was chosen in the 
   assert.deepEqual(show("other", ["a"]), [-1, -1, -1]);
   assert.deepEqual(show("third", ["a", "b"], { group: 1, slot: 2 }), [1, -1, 2]);
   assert.deepEqual(show("fourth", ["a"], { group: 1 }), [-1, -1, -1]);
+});
+
+// What a panel's canvas heard, and what came of it: choices and pulls.
+function touched() {
+  const done = [];
+  const made = Object.assign(Object.create(Sheet.prototype), {
+    state: {},
+    draw() {},
+    pick: (_panel, { offsetX }) => [offsetX, 7],
+    choose: (_plan, slot) => done.push(`choose ${slot}`),
+    window: { x0: 0, x1: 10, y0: 0, y1: 10, pan: (units) => done.push(`pan ${units}`) },
+  });
+  const { canvas, send } = surface();
+  made.listen({ canvas, number: 0, plan: {}, plotWidth: 10, bottom: 10 });
+  return { done, send };
+}
+
+test("a click of the main button chooses, a pull of it pans", () => {
+  const { done, send } = touched();
+  send("pointerdown", 5);
+  send("pointerup", 5);
+  send("pointerdown", 5);
+  send("pointermove", 15);
+  send("pointerup", 15);
+  assert.deepEqual(done, ["choose 5", "pan -10"]);
+});
+
+test("another button is no click, and what a gesture of the browser breaks off is over", () => {
+  const { done, send } = touched();
+  send("pointerdown", 5, { button: 2 });
+  send("pointerup", 5, { button: 2 });
+  send("pointerdown", 5);
+  send("pointercancel", 5);
+  send("pointermove", 25, { buttons: 0 });
+  send("pointerup", 25);
+  assert.deepEqual(done, []);
+});
+
+test("a second finger neither pulls nor ends the pull of the first", () => {
+  const { done, send } = touched();
+  send("pointerdown", 5);
+  send("pointerdown", 50, { pointerId: 2 });
+  send("pointermove", 60, { pointerId: 2 });
+  send("pointerup", 60, { pointerId: 2 });
+  send("pointermove", 16);
+  send("pointerup", 16);
+  assert.deepEqual(done, ["pan -11"]);
+});
+
+test("a finger that goes down scrolls the page, one that goes to the side pulls", () => {
+  const { done, send } = touched(),
+    touch = { pointerType: "touch" };
+  send("pointerdown", 5, touch);
+  send("pointermove", 6, { ...touch, offsetY: 20 });
+  send("pointercancel", 6, touch);
+  send("pointerdown", 5, touch);
+  send("pointermove", 25, { ...touch, offsetY: 10 });
+  send("pointerup", 25, touch);
+  assert.deepEqual(done, ["pan -20"]);
 });

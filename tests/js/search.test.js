@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { declared } from "./declared.js";
+import { surface } from "./surface.js";
 
 const { Tree } = declared(["Tree"], ["components/words.js", "search/tree/messages.js", "search/tree/tree.js"]);
 
@@ -56,4 +57,59 @@ test("what the game played is known along its line only", () => {
 
 test("a smaller budget is a beginning of a larger one", () => {
   assert.deepEqual([...tree(3).grow(1).visits], [2, 1, 0, 0]);
+});
+
+const VIEW = ["Pane", "Icicle"];
+const FILES = ["words", "common"].map((name) => `components/${name}.js`);
+const PARTS = ["messages", "paint", "tree", "icicle", "pane"].map((name) => `search/tree/${name}.js`);
+const { Pane, Icicle } = declared(VIEW, [...FILES, ...PARTS]);
+
+// A pane without a page, and what came of the pointers on its tree.
+function touched() {
+  const done = [],
+    { canvas, send } = surface();
+  const icicle = { canvas, rowHeight: 10, pick: (x) => x, pan: (dx) => done.push(`pan ${dx}`) };
+  const made = Object.assign(Object.create(Pane.prototype), { icicle, view: { draw() {} }, card: {} });
+  Object.assign(made, { point() {}, select: (node) => done.push(`select ${node}`) });
+  made.listenToTree(canvas);
+  return { done, send };
+}
+
+test("on the tree, too, only the main button of one pointer clicks and pulls", () => {
+  const { done, send } = touched();
+  send("pointerdown", 5);
+  send("pointerup", 5);
+  send("pointerdown", 6, { button: 2 });
+  send("pointerup", 6, { button: 2 });
+  send("pointerdown", 7);
+  send("pointercancel", 7);
+  send("pointerdown", 8);
+  send("pointerdown", 80, { pointerId: 2 });
+  send("pointermove", 18);
+  send("pointerup", 80, { pointerId: 2 });
+  send("pointerup", 18);
+  assert.deepEqual(done, ["select 5", "pan -10"]);
+});
+
+test("the tree is whole unless it is zoomed or scrolled", () => {
+  const icicle = new Icicle({});
+  const long = tree(9);
+  for (let node = 1; node < long.size; node++) long.depth[node] = node;
+  icicle.load(long, {});
+  icicle.place(long.whole);
+  [icicle.width, icicle.height] = [200, 30];
+  assert.ok(icicle.rows <= long.deepest);
+  assert.ok(icicle.isWhole);
+  icicle.pan(0, 1);
+  assert.equal(icicle.isWhole, false);
+  icicle.pan(0, -1);
+  assert.ok(icicle.isWhole);
+  icicle.reveal(3);
+  assert.equal(icicle.isWhole, false);
+  icicle.zoomTo(0);
+  assert.ok(icicle.isWhole);
+  icicle.zoom(0.5, 50);
+  assert.equal(icicle.isWhole, false);
+  icicle.zoom(2, 50);
+  assert.ok(icicle.isWhole);
 });

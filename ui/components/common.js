@@ -107,6 +107,36 @@ function wheelGuard(canvas) {
   };
 }
 
+// What one pointer does on a canvas with its main button: it clicks where it was let go without a
+// pull, and hovers when it is up. What the browser breaks off is over, and no click; a finger that
+// goes up or down scrolls the page (`touch-action: pan-y`).
+function onPointer(canvas, { pull, click, hover = () => {} }) {
+  let press = null;
+  canvas.addEventListener("pointerdown", (e) => {
+    if (press || e.button) return;
+    canvas.setPointerCapture(e.pointerId);
+    press = { id: e.pointerId, x: e.offsetX, y: e.offsetY, isFar: false };
+  });
+  canvas.addEventListener("pointermove", (e) => {
+    if (!press) hover(e);
+    if (press?.id !== e.pointerId) return;
+    const [dx, dy] = [e.offsetX - press.x, e.offsetY - press.y];
+    if (!press.isFar && Math.hypot(dx, dy) < 4) return;
+    if (!press.isFar && e.pointerType === "touch" && Math.abs(dy) > Math.abs(dx)) {
+      press = null;
+      return;
+    }
+    Object.assign(press, { x: e.offsetX, y: e.offsetY, isFar: true });
+    pull(e, dx, dy);
+  });
+  canvas.addEventListener("pointerup", (e) => {
+    if (press?.id === e.pointerId && !press.isFar) click(e);
+  });
+  canvas.addEventListener("lostpointercapture", (e) => {
+    if (press?.id === e.pointerId) press = null;
+  });
+}
+
 const WHEEL_HINT = "Ctrl and the wheel zoom, or click first";
 
 // Without a secure address there is no clipboard, and the browser may refuse it.

@@ -65,12 +65,11 @@ class Sheet extends View {
       },
       { passive: false },
     );
-    canvas.addEventListener("pointerdown", (e) => {
-      canvas.setPointerCapture(e.pointerId);
-      this.drag = { x: e.offsetX, y: e.offsetY, hasMoved: false };
+    onPointer(canvas, {
+      pull: (_e, dx, dy) => this.pull(panel, dx, dy),
+      click: (e) => this.choose(panel.number, ...this.pick(panel, e)),
+      hover: (e) => this.point(panel, e),
     });
-    canvas.addEventListener("pointermove", (e) => (this.drag ? this.pull(panel, e) : this.point(panel, e)));
-    canvas.addEventListener("pointerup", (e) => this.release(panel, e));
     canvas.addEventListener("pointerleave", () => {
       this.state.hover = NOBODY;
       this.draw();
@@ -154,13 +153,9 @@ class Sheet extends View {
     this.draw();
   }
 
-  pull(panel, event) {
-    const dx = event.offsetX - this.drag.x,
-      dy = event.offsetY - this.drag.y;
-    if (!this.drag.hasMoved && Math.hypot(dx, dy) < 4) return;
+  pull(panel, dx, dy) {
     const { x0, x1, y0, y1 } = this.window;
     this.window.pan((-dx * (x1 - x0)) / panel.plotWidth, (dy * (y1 - y0)) / panel.bottom);
-    this.drag = { x: event.offsetX, y: event.offsetY, hasMoved: true };
     this.draw();
   }
 
@@ -174,14 +169,6 @@ class Sheet extends View {
     if (!panel.plan) return;
     [this.state.slot, this.state.hover] = this.pick(panel, event);
     this.draw();
-  }
-
-  release(panel, event) {
-    const { drag } = this;
-    this.drag = null;
-    if (!drag || drag.hasMoved) return;
-    const [slot, group] = this.pick(panel, event);
-    this.choose(panel.number, slot, group);
   }
 
   choose(plan, slot, group) {

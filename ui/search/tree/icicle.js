@@ -13,7 +13,10 @@ class Icicle {
 
   reset() {
     [this.left, this.right, this.top] = [0, 1, 0];
-    this.isWhole = true;
+  }
+
+  get isWhole() {
+    return this.left === 0 && this.right === 1 && this.top === 0;
   }
 
   load(tree, game) {
@@ -54,7 +57,6 @@ class Icicle {
   zoomTo(node) {
     [this.left, this.right] = [this.begin[node], this.end[node]];
     this.top = Math.max(0, this.tree.depth[node] - 1);
-    this.isWhole = !node;
   }
 
   zoom(factor, x) {
@@ -63,7 +65,6 @@ class Icicle {
     const left = at - ((at - this.left) * span) / (this.right - this.left);
     this.left = Math.max(0, Math.min(1 - span, left));
     this.right = this.left + span;
-    this.isWhole = span === 1 && !this.top;
   }
 
   pan(dx, rows) {

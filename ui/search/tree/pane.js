@@ -51,31 +51,23 @@ class Pane {
       this.point(row ? this.grown.childOf(0, Number(row.dataset.action)) : NONE);
     });
     element.querySelector("table").addEventListener("pointerleave", () => this.point(NONE));
-    const slide = (e) => {
-      if (e.buttons) this.setCount(this.chart.countAt(e.offsetX));
-    };
-    history.addEventListener("pointerdown", (e) => {
-      history.setPointerCapture(e.pointerId);
-      slide(e);
-    });
-    history.addEventListener("pointermove", slide);
+    const slide = (e) => this.setCount(this.chart.countAt(e.offsetX));
+    onPointer(history, { pull: slide, click: slide });
     this.listenToTree(canvas);
   }
 
   listenToTree(canvas) {
-    canvas.addEventListener("pointermove", (e) => this.move(e));
+    onPointer(canvas, {
+      pull: (_e, dx, dy) => {
+        this.icicle.pan(-dx, -dy / this.icicle.rowHeight);
+        this.view.draw();
+      },
+      click: (e) => this.select(Math.max(0, this.icicle.pick(e.offsetX, e.offsetY))),
+      hover: (e) => this.move(e),
+    });
     canvas.addEventListener("pointerleave", () => {
       this.card.hidden = true;
       this.point(NONE);
-    });
-    canvas.addEventListener("pointerdown", (e) => {
-      canvas.setPointerCapture(e.pointerId);
-      this.drag = { x: e.offsetX, y: e.offsetY, far: false };
-    });
-    canvas.addEventListener("pointerup", (e) => {
-      const wasFar = this.drag?.far;
-      this.drag = null;
-      if (!wasFar) this.select(Math.max(0, this.icicle.pick(e.offsetX, e.offsetY)));
     });
     canvas.addEventListener("dblclick", (e) => this.zoomTo(this.icicle.pick(e.offsetX, e.offsetY)));
     const isForTree = wheelGuard(canvas);
@@ -93,15 +85,6 @@ class Pane {
   }
 
   move(event) {
-    if (this.drag) {
-      const dx = event.offsetX - this.drag.x,
-        dy = event.offsetY - this.drag.y;
-      if (!this.drag.far && Math.hypot(dx, dy) < 4) return;
-      this.icicle.pan(-dx, -dy / this.icicle.rowHeight);
-      this.drag = { x: event.offsetX, y: event.offsetY, far: true };
-      this.view.draw();
-      return;
-    }
     const node = this.icicle.pick(event.offsetX, event.offsetY);
     this.point(node);
     this.card.hidden = node < 0;

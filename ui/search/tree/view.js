@@ -30,17 +30,16 @@ class SearchView extends View {
     this.on(this.counter, "keydown", (e) => {
       if (e.key === "Enter") root.focus({ preventScroll: true });
     });
-    this.on(curve.canvas, "pointerdown", (e) => {
-      curve.canvas.setPointerCapture(e.pointerId);
-      this.go(curve.moveAt(e.offsetX));
-    });
-    this.on(curve.canvas, "pointermove", (e) => {
-      const move = curve.moveAt(e.offsetX);
-      if (e.buttons) this.go(move);
+    const hover = (e) => {
       card.hidden = false;
-      card.innerHTML = curveCard(this.game, move);
+      card.innerHTML = curveCard(this.game, curve.moveAt(e.offsetX));
       card.style.left = `${Math.min(e.offsetX + 16, curve.canvas.clientWidth - card.offsetWidth - 4)}px`;
-    });
+    };
+    const slide = (e) => {
+      this.go(curve.moveAt(e.offsetX));
+      hover(e);
+    };
+    onPointer(curve.canvas, { pull: slide, click: slide, hover });
     this.on(curve.canvas, "pointerleave", () => {
       card.hidden = true;
     });
