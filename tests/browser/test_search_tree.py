@@ -240,6 +240,31 @@ def test_keys_work_on_a_row_of_the_root(page: Page) -> None:
     assert row.evaluate("e => e.getRootNode().activeElement.dataset.action") == action
 
 
+def test_the_card_of_a_node_goes_with_its_tree(page: Page) -> None:
+    box = page.locator(".tree canvas").first.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 80, box["y"] + 35)
+    card = page.locator(".tree .card").first
+    card.wait_for(timeout=PATIENCE_MS)
+    before = card.inner_text()
+    page.keyboard.press("{")
+    assert eventually(lambda: pane(page, "count") == "29")
+    assert eventually(lambda: card.inner_text() != before)
+    page.locator("input.scrub").first.fill("0")
+    assert eventually(card.is_hidden)
+    page.mouse.move(5, 5)
+
+
+def test_the_view_shows_that_it_has_the_focus(page: Page) -> None:
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    assert told(page, "move")
+    colour = "e => getComputedStyle(e.querySelector('.curve')).borderColor"
+    with_focus = page.locator(".search").evaluate(colour)
+    page.keyboard.press("Tab")
+    assert page.locator(".search").evaluate(colour) != with_focus
+
+
 def test_the_film_plays_the_line_move_by_move(page: Page) -> None:
     steps = page.locator("li[data-step]")
     count = steps.count()

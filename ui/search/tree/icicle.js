@@ -86,7 +86,6 @@ class Icicle {
     const [pen, width, height] = fitCanvas(this.canvas);
     Object.assign(this, { pen, width, height });
     if (!this.tree || !this.grown || width < 80) return;
-    this.place(this.grown);
     this.drawRows(look);
     pen.save();
     pen.beginPath();

@@ -59,14 +59,18 @@ class Pane {
   listenToTree(canvas) {
     onPointer(canvas, {
       pull: (_e, dx, dy) => {
+        this.at = null;
         this.icicle.pan(-dx, -dy / this.icicle.rowHeight);
         this.view.draw();
       },
       click: (e) => this.select(Math.max(0, this.icicle.pick(e.offsetX, e.offsetY))),
-      hover: (e) => this.move(e),
+      hover: (e) => {
+        this.at = [e.offsetX, e.offsetY];
+        this.view.draw();
+      },
     });
     canvas.addEventListener("pointerleave", () => {
-      this.card.hidden = true;
+      this.at = null;
       this.point(NONE);
     });
     canvas.addEventListener("dblclick", (e) => this.zoomTo(this.icicle.pick(e.offsetX, e.offsetY)));
@@ -84,16 +88,19 @@ class Pane {
     );
   }
 
-  move(event) {
-    const node = this.icicle.pick(event.offsetX, event.offsetY);
-    this.point(node);
-    this.card.hidden = node < 0;
+  // The node under the pointer, which may be another one with every budget and window, and its card.
+  hover() {
+    const [x, y] = this.at ?? [NONE, NONE],
+      node = this.icicle.pick(x, y),
+      { card } = this;
+    if (this.at) this.state.hover = node;
+    card.hidden = node < 0;
     if (node < 0) return;
-    this.card.innerHTML = nodeCard(this.grown, node, this.view.game);
+    card.innerHTML = nodeCard(this.grown, node, this.view.game);
     const { clientWidth, clientHeight } = this.icicle.canvas;
-    this.card.style.left = `${Math.max(0, Math.min(event.offsetX + 14, clientWidth - this.card.offsetWidth - 4))}px`;
-    const below = event.offsetY + 16;
-    this.card.style.top = `${below + this.card.offsetHeight < clientHeight ? below : Math.max(0, event.offsetY - this.card.offsetHeight - 10)}px`;
+    card.style.left = `${Math.max(0, Math.min(x + 14, clientWidth - card.offsetWidth - 4))}px`;
+    const below = y + 16;
+    card.style.top = `${below + card.offsetHeight < clientHeight ? below : Math.max(0, y - card.offsetHeight - 10)}px`;
   }
 
   point(node) {
@@ -116,7 +123,6 @@ class Pane {
     this.which.value = String(number);
     this.tree = this.board.trees[number];
     this.state = { selected: 0, hover: NONE, line: [] };
-    this.card.hidden = true;
     this.icicle.load(this.tree, this.view.game);
     this.scrub.max = String(this.tree.last);
     this.setCount(this.tree.last);
@@ -190,8 +196,9 @@ class Pane {
   draw(look, saved) {
     const { grown, tree, state, element } = this;
     const paint = PAINTS[look.colour](tree);
+    this.icicle.place(grown);
+    this.hover();
     state.line = grown.line(state.hover > 0 && state.hover <= this.count ? state.hover : state.selected);
-    this.icicle.grown = grown;
     this.icicle.draw({ ...look, paint }, state);
     this.chart.draw(tree, this.count, look.palette);
     const first = state.line[0],
