@@ -96,6 +96,7 @@ function touched() {
   const done = [];
   const made = Object.assign(Object.create(Sheet.prototype), {
     state: {},
+    status: {},
     draw() {},
     pick: (_panel, { offsetX }) => [offsetX, 7],
     choose: (_plan, slot) => done.push(`choose ${slot}`),
@@ -148,4 +149,60 @@ test("a finger that goes down scrolls the page, one that goes to the side pulls"
   send("pointermove", 25, { ...touch, offsetY: 10 });
   send("pointerup", 25, touch);
   assert.deepEqual(done, ["pan -20"]);
+});
+
+// A sheet without a page, and what it chose: [plan, slot, group].
+function sheet() {
+  const chosen = [],
+    made = Object.assign(Object.create(Sheet.prototype), { plans: plans(), status: {}, draw() {} });
+  made.window = new Window(made.plans);
+  made.state = { group: -1, hover: -1, slot: -1 };
+  made.choose = (plan, slot, group) => {
+    chosen.push([plan, slot, group]);
+    Object.assign(made.state, { slot, group });
+  };
+  const press = (key, more = {}) => made.key({ key, target: { tagName: "SECTION" }, preventDefault() {}, ...more });
+  return { made, chosen, press };
+}
+
+test("Enter chooses what lies at the cursor, one after another", () => {
+  const { made, chosen, press } = sheet();
+  Object.assign(made.plans.one[1], {
+    stay_group: [0, 2, 1],
+    stay_offset: [16, 40, 30],
+    stay_start: [1, 1, 3],
+    stay_end: [4, 4, 4],
+  });
+  press("Enter");
+  assert.deepEqual(chosen.pop(), [0, 0, 0], "without a cursor at the first slot");
+  press("Enter");
+  assert.deepEqual(chosen.pop(), [0, 0, 0], "the only one");
+  press("ArrowRight");
+  for (let times = 0; times < 3; times++) press("Enter");
+  assert.deepEqual(chosen.splice(0), [
+    [1, 1, 2],
+    [0, 1, 0],
+    [1, 1, 2],
+  ]);
+  press("Enter", { target: { tagName: "BUTTON" } });
+  made.plans.one = [made.plans.one[0]];
+  Object.assign(made.state, { slot: 3, group: -1 });
+  press("Enter");
+  assert.deepEqual(chosen, [], "nothing lies there, and buttons are pressed");
+});
+
+test("the cursor is read out where keys move it, not where the pointer does", () => {
+  const { made, press } = sheet();
+  press("ArrowRight");
+  assert.equal(made.status.ariaLive, "polite");
+  made.pick = () => [1, 0];
+  made.point({ plan: {} }, {});
+  assert.equal(made.status.ariaLive, "off");
+});
+
+test("keys mean the same with Caps Lock", () => {
+  const { made, press } = sheet();
+  made.window.zoom(0.5, 2);
+  press("F");
+  assert.equal(made.window.x1, made.window.last);
 });

@@ -90,6 +90,12 @@ class View {
   }
 }
 
+// The key of an event, as Caps Lock off would have it.
+function keyOf({ key, shiftKey }) {
+  if (!/^[a-z]$/i.test(key)) return key;
+  return shiftKey ? key.toUpperCase() : key.toLowerCase();
+}
+
 // The wheel zooms a canvas with Ctrl, or once it was clicked and until the pointer leaves it: else
 // somebody who scrolls the page would be caught by it. Returns whether an event is for the canvas.
 function wheelGuard(canvas) {

@@ -39,6 +39,18 @@ class Plans {
     return NOBODY;
   }
 
+  // What lies in fast memory at a slot: groups, each with the first plan that has it there.
+  standing(slot) {
+    const found = new Map();
+    for (const [number, plan] of this.one.entries()) {
+      for (let i = 0; i < plan.stay_group.length; i++) {
+        const group = plan.stay_group[i];
+        if (plan.stay_start[i] <= slot && slot < plan.stay_end[i] && !found.has(group)) found.set(group, number);
+      }
+    }
+    return [...found];
+  }
+
   // Where the group is at a slot in each plan, in words.
   places(group, slot) {
     return this.one.map((plan) => {

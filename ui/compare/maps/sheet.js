@@ -129,7 +129,7 @@ class Sheet extends View {
       group = state.hover >= 0 ? state.hover : state.group;
     const slot = Math.max(0, state.slot);
     const at = state.slot >= 0 ? `${plans.instruction_names[Math.min(slot, plans.numSlots - 1)]} (slot ${slot})` : "";
-    let text = at || "Ctrl and the wheel zoom · drag pans · click a tensor to follow it · f shows everything";
+    let text = at || "Ctrl and the wheel zoom · drag pans · a click, or Enter, follows a tensor · f shows everything";
     if (group >= 0) {
       const places = plans.places(group, slot).map((place, n) => `${plans.one[n].name}: ${place}`);
       text = `${plans.group_names[group]} · ${sizeText(plans.group_granules[group] * plans.granule)} · ${at} — ${places.join(" · ")}`;
@@ -167,6 +167,7 @@ class Sheet extends View {
 
   point(panel, event) {
     if (!panel.plan) return;
+    this.status.ariaLive = "off";
     [this.state.slot, this.state.hover] = this.pick(panel, event);
     this.draw();
   }
@@ -175,6 +176,16 @@ class Sheet extends View {
     Object.assign(this.state, { slot, group });
     this.draw();
     this.send("picked", { plans: this.plans.id, plan, group, slot, nonce: this.nonce });
+  }
+
+  // Chooses what lies at the cursor, one after another.
+  chooseNext() {
+    const slot = Math.max(0, this.state.slot),
+      standing = this.plans.standing(slot);
+    if (!standing.length) return;
+    const at = standing.findIndex(([group]) => group === this.state.group);
+    const [group, number] = standing[(at + 1) % standing.length];
+    this.choose(number, slot, group);
   }
 
   press({ do: name, unit }) {
@@ -193,15 +204,19 @@ class Sheet extends View {
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || (event.target.tagName === "BUTTON" && event.key === " "))
-      return;
-    const name = { "+": "in", "=": "in", "-": "out", f: "fit" }[event.key];
-    const step = { ArrowLeft: -1, ",": -1, ArrowRight: 1, ".": 1 }[event.key];
+    const key = keyOf(event);
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.tagName === "BUTTON" && [" ", "Enter"].includes(key)) return;
+    const name = { "+": "in", "=": "in", "-": "out", f: "fit" }[key];
+    const step = { ArrowLeft: -1, ",": -1, ArrowRight: 1, ".": 1 }[key];
+    // What keys do is read out; what the pointer passes over is not.
+    this.status.ariaLive = "polite";
     if (name) this.press({ do: name });
     else if (step) {
       this.reveal(Math.max(0, Math.min(this.plans.numSlots - 1, this.state.slot + step * (event.shiftKey ? 10 : 1))));
       this.draw();
-    } else if (event.key === "Escape") this.choose(0, this.state.slot, NOBODY);
+    } else if (key === "Enter") this.chooseNext();
+    else if (key === "Escape") this.choose(0, this.state.slot, NOBODY);
     else return;
     event.preventDefault();
   }
