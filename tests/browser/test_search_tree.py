@@ -275,6 +275,10 @@ def test_the_film_plays_the_line_move_by_move(page: Page) -> None:
     assert page.locator("li.later").count() == count - 1
     page.mouse.move(5, 5)
     assert eventually(lambda: told(page, "shown") == str(count - 1))
+    page.locator(".steps ol").focus()
+    page.keyboard.press("ArrowUp")
+    assert eventually(lambda: told(page, "shown") == str(count - 2))
+    assert faults(page) == []
     page.locator(".search").focus()
     page.keyboard.press("m")
     assert eventually(lambda: told(page, "shown") == "0")

@@ -161,7 +161,10 @@ function sheet() {
     chosen.push([plan, slot, group]);
     Object.assign(made.state, { slot, group });
   };
-  const press = (key, more = {}) => made.key({ key, target: { tagName: "SECTION" }, preventDefault() {}, ...more });
+  const press = (key, more = {}) => {
+    const event = { key, target: { tagName: "SECTION" }, getModifierState: () => key === "F", ...more };
+    made.key({ ...event, preventDefault() {} });
+  };
   return { made, chosen, press };
 }
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { declared } from "./declared.js";
 
 const MAP = declared(["HELP", "KEYS", "ACTION_KEYS", "MapView"], ["components/memory_map/keys.js"], "class MapView {}");
-const SEARCH = declared(["HELP"], ["search/tree/keys.js"]);
+const SEARCH = declared(["HELP", "listenToKeys"], ["components/common.js", "search/tree/keys.js"]);
 const { View } = declared(["View"], ["components/common.js"]);
 globalThis.document = { querySelector: () => null };
 const WALKING = ["←", "→", "↑", "↓", "Esc", "Space"];
@@ -140,4 +140,50 @@ test("a pane that the keyboard is in scrolls by its own keys", () => {
   for (const key of ["ArrowRight", "j"]) pressed(map, key, pane);
   pressed(map, "ArrowDown", new Element());
   assert.deepEqual(done, ["ArrowRight", "j", "ArrowDown"]);
+});
+
+// Search's keys without a page, and what they did.
+function search() {
+  const done = [],
+    pane = { count: 5, tree: { last: 20 }, setCount: (count) => done.push(count) };
+  const list = {},
+    view = { root: {}, list, board: {}, pane, answersHelp: () => false };
+  view.surprise = (by) => done.push(`surprise ${by}`);
+  view.step = (by) => done.push(`step ${by}`);
+  pane.walk = (where) => done.push(where);
+  view.playFilm = () => done.push("film");
+  let hear;
+  view.on = (_root, _name, handler) => (hear = handler);
+  SEARCH.listenToKeys(view);
+  const press = (key, more = {}, isCapsOn = false) => {
+    const event = { key, target: { tagName: "SECTION" }, getModifierState: () => isCapsOn, ...more };
+    hear({ ...event, preventDefault() {}, stopPropagation() {} });
+  };
+  return { done, press, list };
+}
+
+test("brackets work where a layout has them on another level of its keys", () => {
+  const { done, press } = search();
+  press("[", { ctrlKey: true, altKey: true });
+  press("}", { altKey: true });
+  for (const more of [{ ctrlKey: true }, { metaKey: true }]) press("[", more);
+  for (const more of [{ altKey: true }, { ctrlKey: true, altKey: true }]) press("m", more);
+  assert.deepEqual(done, [4, 7]);
+});
+
+test("letters mean the same in the search with Caps Lock", () => {
+  const { done, press } = search();
+  press("M", {}, true);
+  press("S", {}, true);
+  press("s", { shiftKey: true }, true);
+  press("S", { shiftKey: true });
+  assert.deepEqual(done, ["film", "surprise 1", "surprise -1", "surprise -1"]);
+});
+
+test("on the list of the line arrows go through its moves", () => {
+  const { done, press, list } = search();
+  list.tagName = "OL";
+  for (const key of ["ArrowDown", "ArrowUp", "m"]) press(key, { target: list });
+  press("ArrowDown");
+  assert.deepEqual(done, ["step 1", "step -1", "film", "down"]);
 });

@@ -91,8 +91,9 @@ class View {
 }
 
 // The key of an event, as Caps Lock off would have it.
-function keyOf({ key, shiftKey }) {
-  if (!/^[a-z]$/i.test(key)) return key;
+function keyOf(event) {
+  const { key, shiftKey } = event;
+  if (key.length > 1 || !event.getModifierState("CapsLock")) return key;
   return shiftKey ? key.toUpperCase() : key.toLowerCase();
 }
 

@@ -63,7 +63,7 @@ function listenToKeys(view) {
     "?": () => view.help(),
   };
   view.on(root, "keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !view.board || view.answersHelp(event)) return;
+    if (isForBrowser(event) || !view.board || view.answersHelp(event)) return;
     const tag = event.target.tagName,
       isField = tag === "SELECT" || (tag === "INPUT" && event.target.type !== "range");
     if (isField && event.key !== "Escape") return;
@@ -74,12 +74,19 @@ function listenToKeys(view) {
       event.preventDefault();
       return;
     }
-    const act = acts[event.key];
+    const along = { ArrowUp: () => view.step(-1), ArrowDown: () => view.step(1) },
+      act = (event.target === view.list && along[event.key]) || acts[keyOf(event)];
     if (!act) return;
     event.preventDefault();
     event.stopPropagation();
     act();
   });
+}
+
+// Whether a key belongs to the browser or the system. Some layouts type brackets with Alt, or with
+// AltGr, which is Ctrl and Alt.
+function isForBrowser({ key, ctrlKey, metaKey, altKey }) {
+  return metaKey || (altKey ? !/^[[\]{}]$/.test(key) : ctrlKey);
 }
 
 function stepBack(view) {

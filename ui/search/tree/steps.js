@@ -21,7 +21,7 @@ function stepsHtml(grown, line, game, shown) {
               : `<em class="unsure" title="Imagined reward less the real one">${signedTime(error)}</em>`;
       const played =
         game.move_action[move] === action ? "" : '<small title="The game went another way here">≠ game</small>';
-      return `<li data-step="${i}" aria-current="${i === shown}"${i > shown ? ' class="later"' : ""}>
+      return `<li id="step-${i}" role="option" data-step="${i}" aria-selected="${i === shown}"${i > shown ? ' class="later"' : ""}>
       <span class="slot">${(move + 1).toLocaleString("en")}</span>${actionHtml(action)}
       <span class="what" title="${escapeText(game.sentence(move))}">${escapeText(game.tensor(move))}<small> ${escapeText(game.instruction(game.move_time[move]))}</small></span>
       ${played}${real}<span class="support" title="${grown.visits[node]} of ${grown.count} simulations"><i style="width:${Math.round(100 * share)}%"></i></span></li>`;

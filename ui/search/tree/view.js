@@ -49,7 +49,7 @@ class SearchView extends View {
     };
     this.on(list, "pointerover", step);
     this.on(list, "click", step);
-    this.on(list, "pointerleave", () => this.show(Infinity));
+    for (const event of ["pointerleave", "blur"]) this.on(list, event, () => this.show(Infinity));
     this.onResize(root, () => this.refresh());
   }
 
@@ -136,6 +136,14 @@ class SearchView extends View {
       this.shown = step;
       this.draw();
     }
+  }
+
+  // To another move of the line, for its film.
+  step(by) {
+    const last = this.list.children.length - 1,
+      next = Math.max(0, Math.min(last, Math.min(last, this.shown) + by));
+    this.list.children[next]?.scrollIntoView({ block: "nearest" });
+    this.show(next);
   }
 
   surprise(by) {
@@ -242,6 +250,7 @@ class SearchView extends View {
       this.film.draw(game, board, grown, state.line, shown, look);
       const steps = stepsHtml(grown, state.line, game, shown);
       if (steps !== this.steps) refill(this.list, (this.steps = steps));
+      this.list.setAttribute("aria-activedescendant", `step-${shown}`);
       this.describe(shown);
     });
   }
