@@ -13,17 +13,23 @@ function browser(numTabs) {
   const kept = new Map(),
     tabs = [];
   for (let number = 0; number < numTabs; number++) {
-    const tab = { sent: [], listeners: [], stores: undefined };
+    const tab = { sent: [], kept: [], listeners: [], stores: undefined };
     const place = { isConnected: true };
     tab.see = (token, text, quiet = false) => {
       globalThis.localStorage = {
         getItem: (name) => kept.get(name) ?? null,
-        setItem: (name, value) => tab.change(() => kept.set(name, value)),
+        setItem: (name, value) => {
+          if (tab.isFull) throw new Error("QuotaExceededError");
+          tab.change(() => kept.set(name, value));
+        },
         removeItem: (name) => tab.change(() => kept.delete(name)),
       };
       globalThis.addEventListener = (_, listener) => tab.listeners.push(listener);
       globalThis.browserStores = tab.stores;
-      const send = (_, { text: found }) => tab.sent.push(found);
+      const send = (_, { text: found, kept: isKept }) => {
+        tab.sent.push(found);
+        tab.kept.push(isKept);
+      };
       run({ data: { name: NAME, text, token, quiet }, setStateValue: send, parentElement: quiet ? {} : place });
       tab.stores = globalThis.browserStores;
     };
@@ -80,4 +86,20 @@ test("a tab hears at once what another one has stored", () => {
   tabs[0].see("1", "of one", true);
   assert.deepEqual(tabs[1].sent, ["", "of one"]);
   assert.deepEqual(tabs[0].sent, [""]);
+});
+
+test("Python hears at once that a text was not kept, and that a later one was", () => {
+  const { kept, tabs } = browser(1);
+  const [tab] = tabs;
+  tab.see("", "");
+  tab.see("1", "one", true);
+  assert.deepEqual(tab.kept, [true]);
+  tab.isFull = true;
+  tab.see("2", "two", true);
+  assert.deepEqual(tab.kept, [true, false]);
+  tab.see("2", "two");
+  assert.deepEqual([kept.get(NAME), tab.kept], ["one", [true, false]]);
+  tab.isFull = false;
+  tab.see("2", "two", true);
+  assert.deepEqual([kept.get(NAME), tab.kept], ["two", [true, false, true]]);
 });

@@ -1,22 +1,25 @@
 // A text in the browser's own storage. It goes to Python once, and again when another tab has
 // changed it; a text that Python sends with a later token is written, unless the storage holds what
-// this tab does not know: that goes to Python first, which sends both merged. A quiet one only writes.
+// this tab does not know: that goes to Python first, which sends both merged. A quiet one only writes,
+// and tells whether that can be done, if it could not before or can no more.
 export default ({ data, setStateValue, parentElement }) => {
   const store = storeOf(data.name),
+    { isKept } = store,
     isWritten = write(store, data);
   if (!data.quiet) {
     store.look = () => {
       if (parentElement.isConnected) look(store, data.name, parentElement, setStateValue);
     };
   }
-  if (!data.quiet || !isWritten) store.look();
+  if (!data.quiet || !isWritten || store.isKept !== isKept) store.look();
 };
 
-// `known`: the text that this tab has read or written last, `written`: the token of what it wrote.
+// `known`: the text that this tab has read or written last, `written`: the token of what it wrote,
+// `isKept`: whether what it had to write last could be written.
 function storeOf(name) {
   const stores = (globalThis.browserStores ??= {});
   if (!stores[name]) {
-    const store = { written: "", known: "", look: () => {} };
+    const store = { written: "", known: "", isKept: true, look: () => {} };
     stores[name] = store;
     // Only other tabs' changes are told; without a key they have cleared everything.
     addEventListener("storage", ({ key }) => (key === name || key === null) && store.look());
@@ -32,16 +35,16 @@ function write(store, { name, token, text }) {
     if (stored && stored !== store.known) return false;
     if (text) localStorage.setItem(name, text);
     else localStorage.removeItem(name);
-    Object.assign(store, { written: token, known: text });
+    Object.assign(store, { written: token, known: text, isKept: true });
   } catch {
-    // What is looked for next says that nothing is kept.
+    store.isKept = false;
   }
   return true;
 }
 
 function look(store, name, place, send) {
   let text = "",
-    isKept = true;
+    { isKept } = store;
   try {
     text = localStorage.getItem(name) ?? "";
   } catch {

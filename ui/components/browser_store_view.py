@@ -14,7 +14,10 @@ _STORE = st.components.v2.component(
 
 @dataclass(frozen=True)
 class StoredText:
-    """The text in the browser's storage. `is_kept`: False for a browser that keeps nothing."""
+    """The text in the browser's storage.
+
+    `is_kept`: False where it can keep nothing, or could not keep what it was given last.
+    """
 
     text: str
     is_kept: bool
@@ -26,7 +29,8 @@ def browser_store(
     """Keep `text` under `name` once per `token` (empty: only look); an empty text clears it.
 
     A token counts if it is later in the alphabet than those before. Returns the text that the
-    browser last sent; None before it has sent any. `is_quiet`: it sends none.
+    browser last sent; None before it has sent any. `is_quiet`: it sends none, unless it is news
+    whether it is kept.
     """
     data = {"name": name, "text": text, "token": token, "quiet": is_quiet}
     _STORE(key=key, data=data, on_stored_change=_ignore)

@@ -9,6 +9,7 @@ from ui.components.browser_store_view import browser_store
 from ui.components.markdown import plain
 from ui.model.learn.progress import MOST_BYTES
 from ui.model.learn.state import Learning
+from ui.session.state import current_session
 
 STORE = "mallocmuzero-progress"
 """The name under which the browser keeps the progress."""
@@ -21,15 +22,25 @@ def keep_progress(learning: Learning) -> None:
         stored = browser_store(STORE, learning.text, learning.token, KEY)
     if stored is not None:
         learning.is_kept = stored.is_kept
+        _warn(learning)
         if learning.take(stored.text):
             st.rerun()
+
+
+def _warn(learning: Learning) -> None:
+    """Say once that progress is lost with the tab, where the browser does not keep it."""
+    is_lost = not (learning.is_kept or learning.progress.is_empty)
+    if is_lost and not learning.is_warned:
+        text = "cannot be kept by this browser: save it to a file, or it is lost with this tab."
+        current_session().news.tell("Your progress", text, is_error=True)
+    learning.is_warned = is_lost
 
 
 def progress_files(learning: Learning) -> None:
     """Show a popover in which progress is saved, loaded, and forgotten."""
     with st.popover("Your progress", icon=":material/save:", width="stretch"):
         if not learning.is_kept:
-            st.warning("This browser keeps nothing. Save your progress as a file.")
+            st.warning("This browser cannot keep your progress. Save it to a file.")
         else:
             st.caption("Your browser keeps it. A file takes it to another one.")
         st.download_button(

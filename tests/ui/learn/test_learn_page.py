@@ -11,8 +11,9 @@ from streamlit.testing.v1 import AppTest
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.lessons.catalogue import load_catalogue
 from engine.lessons.judge import Judge, always_drop
-from tests.ui.apps import open_view
+from tests.ui.apps import open_view, session_of
 from ui.learn.lesson_map_view import places_of, rows_of
+from ui.learn.progress_view import KEY
 from ui.model.learn.lesson import mark_up
 from ui.model.learn.progress import Progress
 from ui.model.learn.state import Seat
@@ -50,6 +51,21 @@ def test_the_map_offers_the_first_lesson() -> None:
     button.click().run()
     assert not at.exception
     assert FIRST.title in at.subheader[0].value and "Show a hint" in html(at)
+
+
+def test_progress_that_the_browser_cannot_keep_is_told_once() -> None:
+    at = open_view(_learn)
+    learning = session_of(at).learning
+    at.session_state[KEY] = {"stored": {"text": "", "kept": False}}
+    at.run()
+    assert "cannot be kept" not in html(at), "there is nothing to lose"
+    learning.keep(Progress({FIRST.name: 1}))
+    for _ in range(2):
+        at.run()
+    assert html(at).count("cannot be kept by this browser") == 1
+    at.session_state[KEY] = {"stored": {"text": "", "kept": True}}
+    at.run()
+    assert learning.is_kept and not learning.is_warned
 
 
 def test_the_goal_is_reached_and_kept() -> None:

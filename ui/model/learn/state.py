@@ -75,7 +75,9 @@ class Learning:
     taken_with: str = ""
     """The token when that text was taken; another one since then stands for news of one's own."""
     is_kept: bool = True
-    """Whether the browser keeps anything."""
+    """Whether the browser keeps what it has to."""
+    is_warned: bool = False
+    """Whether it has been said that it does not."""
     nonce: int = 0
     class_set: ClassSet | None = None
     """What the class that the visitor is in asks for; None also until it has been looked up."""
