@@ -122,3 +122,91 @@ test("the labels of ghosts can be read", () => {
     }
   }
 });
+
+const PARTS = ["messages", "paint", "tree", "icicle", "budget", "curve", "film"];
+const TREE = ["words", "palette", "common"].map((name) => `components/${name}.js`);
+const { Icicle, BudgetChart, ValueCurve, Film, Panel, diverging, mix } = declared(
+  ["Icicle", "BudgetChart", "ValueCurve", "Film", "Panel", "diverging", "mix"],
+  [...TREE, ...PARTS.map((name) => `search/tree/${name}.js`), "compare/maps/panel.js"],
+  "const GLOSSARY = {}, MOST_STEPS = 200;",
+);
+
+function assertReads(written, grounds, what) {
+  assert.ok(written.length, what);
+  for (const { text, colour, rim } of written) {
+    for (const ground of grounds) {
+      const around = rim ? seen(rim, ground) : ground,
+        found = contrast(seen(colour, around), around);
+      assert.ok(found >= LEAST, `${what}, ${text}: ${found.toFixed(2)}`);
+    }
+  }
+}
+
+test("what Search and Compare write beside their canvases can be read", () => {
+  globalThis.devicePixelRatio = 1;
+  for (const theme of THEMES) {
+    const palette = paletteOf(theme),
+      ground = [channels(theme.backgroundColor)];
+    const made = (Class, more) => {
+      const pen = new Pen(),
+        canvas = { clientWidth: 300, clientHeight: 120, getContext: () => pen };
+      const one = { pen, canvas, width: 300, height: 120, palette, ...more };
+      return [Object.assign(Object.create(Class.prototype), one), pen.texts];
+    };
+    const tree = {
+      deepest: 2,
+      move: 0,
+      last: 4,
+      history: [[0, 1, 2, 3, 4]],
+      legal: [1],
+      flips: [],
+      leads: [0, 0, 0, 0, 0],
+    };
+    const [icicle, rows] = made(Icicle, { tree, top: 0 });
+    icicle.drawRows({ palette });
+    assertReads(rows, ground, "rows of the tree");
+    const [chart, visits] = made(BudgetChart, {});
+    chart.draw(tree, 2, palette);
+    assertReads(visits, ground, "the chart of the visits");
+    const [curve, values] = made(ValueCurve, { game: { best_possible: null }, low: 0, high: 1 });
+    curve.drawAxis(true);
+    assertReads(values, ground, "the value curve");
+    const film = { look: { palette, patterns: {} }, bottom: 100, first: 0, last: 0, now: 0 };
+    film.game = { fast_granules: 4, granule: 1, slot_reserved: [], instruction: () => "dot" };
+    const [played, addresses] = made(Film, film);
+    played.drawGround();
+    played.drawCursor();
+    assertReads(addresses, ground, "the film");
+    const [panel, edges] = made(Panel, {
+      look: { palette },
+      plans: { fast_granules: 4, granule: 1 },
+      view: { y0: 0, y1: 4 },
+    });
+    panel.bottom = 100;
+    panel.drawAddresses();
+    assertReads(edges, ground, "the layouts");
+  }
+});
+
+test("what Search writes on its colours can be read", () => {
+  for (const theme of THEMES) {
+    const palette = paletteOf(theme),
+      page = channels(theme.backgroundColor),
+      on = (colours) => colours.map((colour) => seen(colour, page));
+    const nodes = [-1, 0, 1].map((share) => diverging(palette, share));
+    const pen = new Pen();
+    const icicle = Object.assign(Object.create(Icicle.prototype), { pen, look: { palette }, tree: { state: [1] } });
+    Object.assign(icicle, { grown: { count: 8 } }).label(0, 0, 0, 300);
+    assertReads(pen.texts, on([...nodes, mix(palette.violet, 0.76)]), "a node");
+    const acts = ["blue", "green", "red"].map((tone) => mix(palette[tone], 0.76));
+    const film = { pen: new Pen(), look: { palette } };
+    Object.assign(Object.create(Film.prototype), film).name("a", [0, 0, 90, 20]);
+    assertReads(film.pen.texts, on([...acts, mix(palette.gray, 0.34)]), "a block of the film");
+  }
+});
+
+test("lessons that a search leaves out can be read, since they open all the same", () => {
+  const rules = [...read("learn/lesson_map.css").matchAll(/^\.faint([^{]*)\{([^}]*)\}/gm)].map(([, , rule]) => rule);
+  assert.ok(rules.length);
+  for (const rule of rules) assert.ok(!/opacity/.test(rule), rule);
+});

@@ -61,6 +61,7 @@ export class Pen {
     this.rim = this.strokeStyle;
   }
   clearRect() {}
+  setTransform() {}
   setLineDash() {}
   measureText(text) {
     return { width: 6 * [...text].reduce((sum, letter) => sum + (letter > "\u2000" ? 2 : 1), 0) };

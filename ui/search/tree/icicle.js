@@ -104,7 +104,7 @@ class Icicle {
     pen.font = `11px ${palette.font}`;
     pen.textAlign = "right";
     pen.textBaseline = "middle";
-    pen.fillStyle = mix(palette.text, 0.6);
+    pen.fillStyle = mix(palette.text, 0.7);
     for (let row = 0; row <= this.rows; row++) {
       const depth = Math.floor(this.top) + row,
         y = (row + 0.5) * this.rowHeight;
@@ -177,7 +177,6 @@ class Icicle {
       name = node ? this.nameOf(node) : `${grown.count.toLocaleString("en")} simulations`;
     pen.font = `11px ${palette.font}`;
     pen.textAlign = "left";
-    pen.fillStyle = palette.text;
     const full = node
       ? `${name}  ${grown.visits[node].toLocaleString("en")}×  ${signedTime(grown.lead(node) * tree.point_s)}`
       : name;
@@ -188,9 +187,8 @@ class Icicle {
     if (tree.state[node] === ILLEGAL) {
       pen.fillStyle = mix(palette.background, 0.8);
       pen.fillRect(x + 2, y - 7, pen.measureText(text).width + 4, 14);
-      pen.fillStyle = palette.text;
     }
-    pen.fillText(text, x + 4, y);
+    writeOnPale(pen, palette, text, x + 4, y);
   }
 
   // The action; crossed out where the rules forbid it, with its class where the game played it.
