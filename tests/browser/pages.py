@@ -41,6 +41,39 @@ _FAULTS = """async (patience) => {
 }"""
 
 
+# How much of a term's text lies in the window, as shares of its width and height, and how opaque
+# it is. What a style sheet generates has no box of its own, but can be hit.
+_TIP = """term => {
+  const style = document.createElement("style");
+  style.textContent = "dfn::after { pointer-events: auto !important; }";
+  (term.getRootNode().head ?? term.getRootNode()).append(style);
+  const own = term.getBoundingClientRect(), shown = getComputedStyle(term, "::after");
+  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (let x = Math.max(0, own.left - 320); x < Math.min(innerWidth, own.right + 320); x += 3)
+  for (let y = Math.max(0, own.top - 160); y < Math.min(innerHeight, own.bottom + 160); y += 3) {
+    if (y >= own.top - 1 && y <= own.bottom + 1) continue;
+    let hit = document.elementFromPoint(x, y);
+    while (hit?.shadowRoot) hit = hit.shadowRoot.elementFromPoint(x, y);
+    if (hit !== term) continue;
+    [left, right] = [Math.min(left, x), Math.max(right, x)];
+    [top, bottom] = [Math.min(top, y), Math.max(bottom, y)];
+  }
+  style.remove();
+  let opacity = 1;
+  for (let e = term; e; e = e.parentElement ?? e.getRootNode().host)
+    opacity *= getComputedStyle(e).opacity;
+  const pads = shown.boxSizing === "border-box" ? [0, 0] : [20, 14];
+  const [width, height] = ["width", "height"].map((side, n) => parseFloat(shown[side]) + pads[n]);
+  return [(right - left) / width, (bottom - top) / height, opacity];
+}"""
+
+
+def is_whole_tip(term: Locator) -> bool:
+    """Whether the text of a term that has the focus lies in the window and covers what is below."""
+    wide, high, opacity = term.evaluate(_TIP)
+    return bool(wide > 0.97 and high > 0.9 and opacity == 1)
+
+
 class Traffic:
     """Bytes on the page's web socket."""
 

@@ -15,6 +15,7 @@ from tests.browser.pages import (
     colours,
     dark,
     eventually,
+    is_whole_tip,
     wait_until_idle,
 )
 from ui.screenshots import SIZE
@@ -70,6 +71,18 @@ def test_the_first_lesson_by_keyboard_and_over_reloads(browser: Browser, server:
     done = page.locator(f'.lessons .done[data-lesson="{FIRST}"]')
     done.wait_for(timeout=PATIENCE_MS)
     assert "★★★" in done.inner_text(), "a new session, as after a restart of the server"
+    page.close()
+
+
+def test_what_a_term_means_can_be_read_on_a_phone(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport={"width": 375, "height": 667})
+    page.goto(f"{server}/learn?lesson={FIRST}")
+    wait_for_board(page)
+    terms = page.locator(".note dfn")
+    assert terms.count()
+    for term in terms.all():
+        term.focus()
+        assert is_whole_tip(term), term.inner_text()
     page.close()
 
 

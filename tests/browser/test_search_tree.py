@@ -23,6 +23,7 @@ from tests.browser.pages import (
     dark,
     eventually,
     faults,
+    is_whole_tip,
     stop_jobs,
     wait_for_map,
 )
@@ -253,6 +254,12 @@ def test_the_card_of_a_node_goes_with_its_tree(page: Page) -> None:
     page.locator("input.scrub").first.fill("0")
     assert eventually(card.is_hidden)
     page.mouse.move(5, 5)
+
+
+def test_what_the_columns_mean_can_be_read(page: Page) -> None:
+    for term in page.locator("thead").first.locator("dfn").all():
+        term.focus()
+        assert is_whole_tip(term), term.inner_text()
 
 
 def test_the_view_shows_that_it_has_the_focus(page: Page) -> None:
