@@ -256,6 +256,23 @@ def test_the_card_of_a_node_goes_with_its_tree(page: Page) -> None:
     page.mouse.move(5, 5)
 
 
+@pytest.mark.parametrize("width", [640, 900, 1000, 1280])
+def test_the_table_of_the_root_has_its_room(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    table, tree = page.locator(".pane table").first, page.locator(".tree canvas").first
+
+    def is_beside_or_above() -> bool:
+        one, other = table.bounding_box(), tree.bounding_box()
+        assert one and other
+        return one["x"] + one["width"] <= min(other["x"], width) or (
+            one["y"] + one["height"] <= other["y"] and one["x"] + one["width"] <= width
+        )
+
+    assert eventually(lambda: page.locator(".search").evaluate("e => e.clientWidth") < width)
+    assert eventually(is_beside_or_above)
+    page.set_viewport_size(SIZE)
+
+
 def test_what_the_columns_mean_can_be_read(page: Page) -> None:
     for term in page.locator("thead").first.locator("dfn").all():
         term.focus()
