@@ -137,7 +137,7 @@ function onPointer(canvas, { pull, click, hover = () => {} }) {
     pull(e, dx, dy);
   });
   canvas.addEventListener("pointerup", (e) => {
-    if (press?.id === e.pointerId && !press.isFar) click(e);
+    if (press?.id === e.pointerId && !press.isFar && !e.button) click(e);
   });
   canvas.addEventListener("lostpointercapture", (e) => {
     if (press?.id === e.pointerId) press = null;

@@ -250,7 +250,7 @@ class SearchView extends View {
       this.film.draw(game, board, grown, state.line, shown, look);
       const steps = stepsHtml(grown, state.line, game, shown);
       if (steps !== this.steps) refill(this.list, (this.steps = steps));
-      this.list.setAttribute("aria-activedescendant", `step-${shown}`);
+      this.list.setAttribute("aria-activedescendant", shown < 0 ? "" : `step-${shown}`);
       this.describe(shown);
     });
   }
