@@ -62,6 +62,7 @@ LINKS_OF: Mapping[str, Links] = {
     # ports, whole pods of 16 on others). Hosts: the same page, 16 GB/s on v4, "typically around
     # 1.5e10" on v5, 32 GB/s on v6e; for tpu7x none is published, and v6e's is assumed.
     "tpu-v4": Links(4.5e10, 6, 4, 1.6e10, devices_per_chip=2),
+    "tpu-v4-megacore": Links(4.5e10, 6, 4, 1.6e10),
     "tpu-v5e": Links(5e10, 4, 16, 1.5e10),
     "tpu-v5p": Links(1e11, 6, 4, 1.5e10),
     "tpu-v6e": Links(1e11, 4, 16, 3.2e10),

@@ -1,11 +1,12 @@
 """Hardware by name: memories, clock and peak rates, with the source of each figure.
 
-A *device* is what the compiler sees: a whole chip on v4 and v5p (two cores work as one), one core
-elsewhere. Figures come from Google's pages of each generation (docs.cloud.google.com/tpu/docs/v4,
-/v5e, /v5p, /v6e, /tpu7x: bandwidth and bfloat16 peak), from the log of the compiler's memory pass
-(heap, scoped region and alignment: `docs/results/fast_memory.json`, made with libtpu 0.0.42 by
-`python -m engine.compiler.toolchain.fast_memory`), and from compilations (the clocks of v4 and v5e
-by which its cycles match the peaks).
+A *device* is what the compiler sees: a whole chip where two cores work as one (v5p, and v4 as
+*megacore*, JAX's default there), one core elsewhere. Figures come from Google's pages of each
+generation (docs.cloud.google.com/tpu/docs/v4, /v5e, /v5p, /v6e, /tpu7x: bandwidth and bfloat16
+peak), from the log of the compiler's memory pass (heap, scoped region and alignment:
+`docs/results/fast_memory.json`, made with libtpu 0.0.42 by `python -m
+engine.compiler.toolchain.fast_memory`), and from compilations (the clocks of v4 and v5e by which
+its cycles match the peaks).
 """
 
 from __future__ import annotations
@@ -87,11 +88,20 @@ def _tpu(
 DEVICES: Mapping[str, Device] = {
     device.hardware.name: device
     for device in (
-        # v4: CMEM has 128 MiB, but XLA gives a program half.
+        # v4: CMEM has 128 MiB; a program of one core gets half.
         # 275 TFLOP/s = 8 units × 128² × 2 × 1.05 GHz.
         _tpu(
             "tpu-v4",
             64 * MIB,
+            1.2e12,
+            clock_hz=1.05e9,
+            scoped_mib=0,
+            peak_flops=275e12,
+            fast_name="CMEM",
+        ),
+        _tpu(
+            "tpu-v4-megacore",
+            128 * MIB,
             1.2e12,
             clock_hz=1.05e9,
             scoped_mib=0,

@@ -11,12 +11,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import pytest
 
 from engine.compiler.toolchain import child as child_module
 from engine.compiler.toolchain import compile as compiling
 from engine.compiler.toolchain.child import REFUSAL, REFUSED
 from engine.compiler.toolchain.compile import compile_early, compile_full
+from engine.compiler.toolchain.stablehlo import exported
 from engine.compiler.toolchain.target import Target
 from engine.errors import CompileInterruptedError, CompilerError, UnknownNameError, UsageError
 from tests.compiler.exported import layers, serialised, small
@@ -282,6 +284,18 @@ def test_a_whole_compile_and_an_early_stop_place_alike() -> None:
     assert "estimated_cycles" not in early.hlo
     assert full.limits["alignment_in_bytes"] == "4096"
     assert full.limits["max_size_in_bytes"] == "117440512"
+
+
+@pytest.mark.compiler
+def test_both_cores_of_a_chip_are_one_device_where_they_are_asked_for() -> None:
+    serialised = exported(
+        jax.jit(lambda x: jnp.tanh(x @ x)), jax.ShapeDtypeStruct((2048, 2048), "f4")
+    )
+    found = {
+        name: compile_full(serialised, Target(name), {}).hlo
+        for name in ("tpu-v4", "tpu-v4-megacore")
+    }
+    assert {name for name, hlo in found.items() if "megacore_config" in hlo} == {"tpu-v4-megacore"}
 
 
 @pytest.mark.compiler

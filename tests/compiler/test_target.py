@@ -61,6 +61,7 @@ V5E = Target("tpu-v5e")
         ("tpu-v5p", "2x2", 4, "v5p:2x2"),
         ("tpu-v5p", "", 8, "v5p:2x2x2"),
         ("tpu-v4", "", 8, "v4:2x2x1"),
+        ("tpu-v4-megacore", "", 8, "v4:2x2x2"),
         ("tpu7x", "4", 8, "tpu7x:2x2x1"),
         ("tpu7x", "", 9, "tpu7x:2x2x2"),
     ],

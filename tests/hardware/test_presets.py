@@ -18,7 +18,7 @@ TPUS = [name for name in PRESETS if name != "generic"]
 
 
 def test_names_are_those_of_the_command_line() -> None:
-    assert TPUS == ["tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x"]
+    assert TPUS == ["tpu-v4", "tpu-v4-megacore", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x"]
     assert all(hardware.name == name for name, hardware in PRESETS.items())
     assert set(DEVICES) == set(PRESETS)
 

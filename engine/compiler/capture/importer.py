@@ -99,7 +99,7 @@ def _problem(flow: Flow, device: Device) -> str:
     instructions = [event.instruction for event in flow.events]
     is_split = any(b"megacore_config" in i.backend_config for i in instructions)
     if is_split and hardware.name in ONE_CORE:
-        return "its instructions are split between two cores, as on tpu-v5p"
+        return "its instructions are split between two cores, as on tpu-v5p and tpu-v4-megacore"
     return ""
 
 

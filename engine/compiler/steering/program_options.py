@@ -38,6 +38,7 @@ SCHEDULE = "schedule"
 
 _SCOPED_KIB: Mapping[str, tuple[int, ...]] = {
     "tpu-v4": (),
+    "tpu-v4-megacore": (),
     "tpu-v5e": (24_576, 50_000, 32_768),
     "tpu-v5p": (24_576, 32_768, 40_960),
     "tpu-v6e": (49_152, 65_536, 98_304),

@@ -100,12 +100,17 @@ def require_compiler(hardware: str) -> None:
 
 
 @cache
-def _devices(name: str) -> tuple[Any, ...]:
-    """The devices of a topology, by its name. Raises CompilerError if the compiler knows none."""
+def _devices(name: str, chip: str) -> tuple[Any, ...]:
+    """The devices of a topology, by its name and the configuration of its chips (`Generation`).
+
+    Raises CompilerError if the compiler knows none.
+    """
     from jax.experimental import topologies
 
+    options = {"chip_config_name": chip} if chip else {}
     try:
-        return tuple(topologies.get_topology_desc(platform="tpu", topology_name=name).devices)
+        found = topologies.get_topology_desc(platform="tpu", topology_name=name, **options)
+        return tuple(found.devices)
     except Exception as error:  # jax raises its own kind for a status of the compiler
         raise CompilerError(f"the compiler has no topology {name}: {error!s:.160}") from error
 
@@ -149,7 +154,8 @@ def compile_module(module: Module, target: Target, options: Mapping[str, str]) -
     devices is partitioned over the first ones of the topology, as that call does it for a mesh.
     """
     require_compiler(target.hardware)
-    devices = _devices(topology_name(target, module.devices))[: module.devices]
+    name = topology_name(target, module.devices)
+    devices = _devices(name, find_generation(target.hardware).chip)[: module.devices]
     import numpy as np
     from jax._src import compiler
     from jax._src.interpreters import mlir

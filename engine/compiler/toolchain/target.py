@@ -41,12 +41,14 @@ def whole_kib(text: str) -> int | None:
 class Generation:
     """The topologies of one chip: their common prefix, and their shapes, the smallest first.
 
-    `devices_per_chip`: 2 where each core of a chip is a device of its own.
+    `devices_per_chip`: 2 where each core of a chip is a device of its own. `chip`: the name of the
+    configuration in which the compiler is to see the chips; empty: the one it takes by itself.
     """
 
     prefix: str
     shapes: tuple[str, ...]
     devices_per_chip: int = 1
+    chip: str = ""
 
     def can_have(self, shape: str) -> bool:
         """Whether its chips can be linked so: along two axes, or three; more sides are 1."""
@@ -67,6 +69,7 @@ _CUBES = ("2x2x1", "2x2x2", "2x2x4", "2x4x4", "4x4x4", "4x4x8", "4x8x8", "8x8x8"
 
 GENERATIONS: Mapping[str, Generation] = {
     "tpu-v4": Generation("v4", _CUBES, devices_per_chip=2),
+    "tpu-v4-megacore": Generation("v4", _CUBES, chip="megacore"),
     "tpu-v5e": Generation("v5e", _FLAT),
     "tpu-v5p": Generation("v5p", _CUBES),
     "tpu-v6e": Generation("v6e", _FLAT),
