@@ -313,9 +313,9 @@ def test_the_region_for_scratch_is_known_where_every_kernel_has_more() -> None:
     assert {i.reserved_bytes for i in program.instructions} == {2**18}
     assert scratch_region(program) == 2**16
     assert scratch_region(from_json(to_json(program), "again")) == 2**16
-    refuse_other_region(program, Compiled("", "", "", limits={"scoped_bytes": str(2**16)}))
+    refuse_other_region(program, Compiled("", "", limits={"scoped_bytes": str(2**16)}))
     with pytest.raises(CompilerError, match="captured with 64 KiB"):
-        refuse_other_region(program, Compiled("", "", "", limits={"scoped_bytes": str(2**18)}))
+        refuse_other_region(program, Compiled("", "", limits={"scoped_bytes": str(2**18)}))
     for damaged in ("16", -1, True, None):
         assert scratch_region(replace(program, provenance={SCRATCH_REGION: damaged})) == 2**18
     assert scratch_region(replace(program, provenance={})) == 2**18

@@ -277,9 +277,9 @@ def test_what_a_loop_updates_in_place_is_held_to_its_last_reader_alone() -> None
     assert check(imported.program, plan) is None
 
 
-def reads_a_weight_in_a_loop(is_fetched: bool, last: str) -> str:
-    """A loop that reads a weight, which may be fetched before it; then `last`."""
-    body = """body (p: (s32[], A, W)) -> (s32[], A, W)
+def reading_body(name: str) -> str:
+    """The body of a loop that reads a weight in every iteration."""
+    return f"""{name} (p: (s32[], A, W)) -> (s32[], A, W)
   p = (s32[], A, W) parameter(0)
   i = s32[] get-tuple-element(p), index=0
   x = A get-tuple-element(p), index=1
@@ -288,6 +288,11 @@ def reads_a_weight_in_a_loop(is_fetched: bool, last: str) -> str:
   made = A multiply(x, w)
   next = s32[] add(i, one)
   ROOT result = (s32[], A, W) tuple(next, made, w)"""
+
+
+def reads_a_weight_in_a_loop(is_fetched: bool, last: str) -> str:
+    """A loop that reads a weight, which may be fetched before it; then `last`."""
+    body = reading_body("body")
     few = counted("few", "s32[], A, W")
     fetch = "start = (W, A, u32[]) copy-start(x)\n  w = W copy-done(start)" if is_fetched else ""
     entry = f"""  x = A parameter(0)
@@ -328,15 +333,7 @@ def counted(name: str, carried: str) -> str:
 
 def called_twice(is_fetched: bool) -> str:
     """A function of two nested loops, called twice; the outer one may fetch for the inner."""
-    inner = """inner (p: (s32[], A, W)) -> (s32[], A, W)
-  p = (s32[], A, W) parameter(0)
-  i = s32[] get-tuple-element(p), index=0
-  x = A get-tuple-element(p), index=1
-  w = W get-tuple-element(p), index=2
-  one = s32[] constant(1)
-  made = A multiply(x, w)
-  next = s32[] add(i, one)
-  ROOT result = (s32[], A, W) tuple(next, made, w)"""
+    inner = reading_body("inner")
     fetch = "start = (W, A, u32[]) copy-start(x)\n  w = W copy-done(start)" if is_fetched else ""
     outer = f"""outer (p: (s32[], A, A)) -> (s32[], A, A)
   p = (s32[], A, A) parameter(0)

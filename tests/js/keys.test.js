@@ -88,6 +88,14 @@ test("while the list of keys is open, nothing behind it answers", () => {
   assert.deepEqual(done.slice(3), ["n"]);
 });
 
+// A map that keeps which keys it answers.
+function listener() {
+  const done = [],
+    root = { isConnected: true, querySelector: () => ({ hidden: true }) },
+    heard = { plan: {}, root, answersHelp: () => false, answers: (key) => done.push(key) };
+  return { done, map: Object.assign(new MAP.MapView(), heard) };
+}
+
 test("menus, dialogs and what is open over the page have the keyboard to themselves", () => {
   globalThis.Element = class {
     constructor(names) {
@@ -97,14 +105,7 @@ test("menus, dialogs and what is open over the page have the keyboard to themsel
       return this.names && selector.includes(this.names) ? this : null;
     }
   };
-  const done = [],
-    root = { isConnected: true, querySelector: () => ({ hidden: true }) };
-  const map = Object.assign(new MAP.MapView(), {
-    plan: {},
-    root,
-    answersHelp: () => false,
-    answers: (key) => done.push(key),
-  });
+  const { map, done } = listener();
   for (const place of ['[role^="menu"]', '[role="dialog"]'])
     for (const key of ["ArrowDown", "End", "Escape", "1"]) assert.ok(!pressed(map, key, new Element(place)).isHeld);
   let isOpen = true;
@@ -125,14 +126,7 @@ test("a pane that the keyboard is in scrolls by its own keys", () => {
       return this.names.includes(selector) ? this : null;
     }
   };
-  const done = [],
-    root = { isConnected: true, querySelector: () => ({ hidden: true }) };
-  const map = Object.assign(new MAP.MapView(), {
-    plan: {},
-    root,
-    answersHelp: () => false,
-    answers: (key) => done.push(key),
-  });
+  const { map, done } = listener();
   const pane = new Element(".scroll:focus-visible");
   for (const key of ["ArrowDown", "ArrowUp", "Home", "End", " ", "PageDown"])
     assert.ok(!pressed(map, key, pane).isHeld);

@@ -49,7 +49,7 @@ from engine.program.prices import with_prices
 from engine.program.provenance import CODEGEN, CYCLES, FITTED, ROOFLINE, TILED
 
 ONE_CORE = frozenset({"tpu-v4", "tpu-v5e", "tpu-v6e"})
-"""Devices on which XLA never splits an instruction between two cores; on v5p it does."""
+"""Devices on which XLA never splits an instruction between two cores; on the others it may."""
 
 
 def refuse_other_hardware(flow: Flow, device: Device, where: str) -> None:
@@ -265,10 +265,10 @@ def _with_all_slow(imported: Imported, seen: Observation) -> Observation:
     """
     program = imported.program
     savings = fit_costs(program, pools(imported, seen), seen, [], BYTES_SHARE).savings
-    counts = seen.cycles.copy()
+    all_slow = seen.cycles.copy()
     for access, saved, is_fast in zip(program.accesses, savings, seen.is_fast, strict=True):
-        counts[access.time] += saved if is_fast else 0.0
-    return Observation(counts, np.zeros_like(seen.is_fast))
+        all_slow[access.time] += saved if is_fast else 0.0
+    return Observation(all_slow, np.zeros_like(seen.is_fast))
 
 
 def _remark_on_one(seen: Observation) -> str:

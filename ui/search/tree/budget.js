@@ -23,7 +23,7 @@ class BudgetChart {
       most = Math.max(1, ...tree.history.map((h) => h[tree.last]));
     const y = (visits) => bottom - (visits / most) * (bottom - top);
     pen.font = `10.5px ${palette.font}`;
-    pen.fillStyle = mix(palette.text, 0.7);
+    pen.fillStyle = paleText(palette);
     pen.textAlign = "right";
     pen.textBaseline = "middle";
     pen.fillText(most.toLocaleString("en"), BUDGET_EDGE - 4, top);

@@ -104,7 +104,7 @@ class Icicle {
     pen.font = `11px ${palette.font}`;
     pen.textAlign = "right";
     pen.textBaseline = "middle";
-    pen.fillStyle = mix(palette.text, 0.7);
+    pen.fillStyle = paleText(palette);
     for (let row = 0; row <= this.rows; row++) {
       const depth = Math.floor(this.top) + row,
         y = (row + 0.5) * this.rowHeight;
