@@ -21,7 +21,7 @@ from engine.program.prices import CHIP, HOST, KERNEL, LINKS, MODEL, Price
 
 _LANES = 8 * 128
 _VECTOR_UNITS = {
-    "tpu-v4": 2 * 2,
+    "tpu-v4": 2,
     "tpu-v4-megacore": 2 * 2,
     "tpu-v5e": 4,
     "tpu-v5p": 2 * 4,

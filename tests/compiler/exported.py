@@ -40,6 +40,16 @@ def contested() -> bytes:
     return serialised(rivals, (16384, 128), (128, 1280), (1280, 1280))
 
 
+def abstractly_meshed() -> bytes:
+    """A sum over four devices of which its arguments say nothing: JAX exports it for one."""
+    mesh = AbstractMesh((2, 2), ("x", "y"))
+    whole = PartitionSpec()
+    summed = jax.shard_map(
+        lambda x: jax.lax.psum(x, ("x", "y")), mesh=mesh, in_specs=whole, out_specs=whole
+    )
+    return serialised(summed, (64, 128))
+
+
 def meshed(devices: int) -> bytes:
     """A sum over an array that is cut over so many devices."""
     mesh = AbstractMesh((devices,), ("x",))

@@ -19,6 +19,7 @@ import mallocmuzero
 from engine.cli import main
 from engine.compiler.toolchain import compile as compiling
 from engine.compiler.toolchain.compile import Compiled, compile_early, compile_full
+from engine.compiler.toolchain.libtpu import exported_module, module_problem
 from engine.compiler.toolchain.overflow import Allocation, parse_overflow
 from engine.compiler.toolchain.results import Answers
 from engine.compiler.toolchain.stablehlo import num_devices
@@ -41,7 +42,7 @@ from engine.errors import (
 )
 from engine.program import library
 from engine.workflows.tuning import tune_program
-from tests.compiler.exported import meshed, small
+from tests.compiler.exported import abstractly_meshed, meshed, small
 from tests.compiler.test_compile import child_that
 from tests.program.hlo.modules import module
 
@@ -148,6 +149,15 @@ def test_how_many_devices_a_program_is_for_is_read_off_its_export() -> None:
     whole = meshed(8)
     for bad in (b"", b"source", b"\xff" * 200, whole[:50], whole[:9]):
         assert num_devices(bad) == 1
+
+
+def test_a_mesh_of_more_devices_than_a_program_was_exported_for_is_told() -> None:
+    """The compiler would speak of a `GlobalToLocalShape` for which it has no emitter."""
+    assert (
+        module_problem(exported_module(meshed(4))) == module_problem(exported_module(small())) == ""
+    )
+    problem = module_problem(exported_module(abstractly_meshed()))
+    assert problem.startswith("its mesh has 4 devices, but it was exported for 1: ")
 
 
 def test_shapes_grow() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from engine.game.jaxgame.encoding import encode
 from engine.game.move_list import moves
-from engine.game.moves import COPY, Rules, table_rows
+from engine.game.moves import COPY, PlannedPlaces, Rules, table_rows
 from engine.game.notes import planned_of
 from engine.game.quantise import TICKS, quantise
 from engine.game.reference.blocks import outermost_entered, slots_of_level
@@ -184,6 +184,14 @@ def test_options_that_make_no_game_are_refused_in_words() -> None:
             Rules(**options)
     with pytest.raises(ValueError, match=r"^place rule 'low' is none of long_high, two_ended, "):
         Rules(place="low")
+
+
+def test_what_is_not_planned_is_planned_since_before_the_first_slot() -> None:
+    groups = [Buffer(4, reads={2: 4}, is_input=True), Buffer(4, reads={2: 4}, is_input=True)]
+    planned = PlannedPlaces(Rules(planned=((0, -7, 3),)), 16)
+    found = moves(program_of([5] * 3, groups))
+    assert [planned.since(move) for move in found] == [-1, -1]
+    assert [planned.offset(move) for move in found] == [3, None]
 
 
 @pytest.mark.parametrize(("in_use", "rows"), [(96, 96), (97, 192)])

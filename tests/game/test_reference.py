@@ -11,6 +11,7 @@ from engine.game.moves import COPY, DROP, NO_COPY, NO_COPY_OTHER, PLACE_RULES, R
 from engine.game.reference.blocks import Reason, Refusal
 from engine.game.reference.explain import explain
 from engine.game.reference.game import ReferenceGame
+from engine.game.reference.placement import bar_of_planned_place
 from engine.plan.check import check
 from engine.plan.model import Copy, Stay
 from engine.program.model import Region
@@ -88,6 +89,14 @@ def test_a_prefetch_to_its_planned_place_starts_as_soon_as_that_is_planned(
     assert game.plan("x").copies == (Copy(0, True, start, 2),)
     assert game.total_reward == pytest.approx(4 / 19)
     assert_is_judged_alike(game)
+
+
+def test_what_bars_a_planned_place_names_the_slots_wanted() -> None:
+    program = program_of([5, 5, 5], [Buffer(4, reads={2: 4}, is_input=True)])
+    game = play(program, "", replace(TWO_ENDED, planned=((0, 0, 13),)))
+    barred = Refusal(Reason.NO_PLACE, start=1, end=3)
+    assert bar_of_planned_place(game.state, game.move, 1, 3) == barred
+    assert game.effect(COPY).block.offset == 12, "where the place rule says instead"
 
 
 def test_a_prefetch_comes_later_where_its_planned_place_is_not_free() -> None:
@@ -445,7 +454,15 @@ def test_a_strict_sink_is_a_dead_end_and_drop_backup_undoes_it() -> None:
     game = play(program_of([5, 1], [out]), "NN", replace(TWO_ENDED, strict=True))
     assert game.is_dead_end
     assert mask(game) == ""
-    assert game.effect(DROP).refusal.reason is Reason.STALL
+    refusal = game.effect(DROP).refusal
+    assert refusal == Refusal(
+        Reason.STALL,
+        start=1,
+        end=2,
+        blockers=tuple(game.state.live.values()),
+        needed_ticks=game.move.work_ticks,
+        free_ticks=game.state.ledger.left[1],
+    )
     drop_backup(game)
     # The write is forced to Drop; the read's NoCopy has become illegal and is replaced by Drop.
     assert game.actions == [DROP, DROP]

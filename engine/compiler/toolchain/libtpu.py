@@ -5,6 +5,7 @@ Only this module touches `libtpu`. Everything it returns is text that any machin
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,13 +39,15 @@ class Module:
     """A program as `jax.export` serialised it.
 
     `name`: under which it is compiled, cut to `MAX_NAME_BYTES`. `artifact`: its StableHLO as
-    portable bytecode. `devices`: for how many it was exported.
+    portable bytecode. `devices`: for how many it was exported. `mesh_devices`: how many its largest
+    mesh has; 1 without one.
     """
 
     name: str
     artifact: bytes
     platforms: tuple[str, ...]
     devices: int
+    mesh_devices: int
     is_polymorphic: bool
 
 
@@ -126,13 +129,23 @@ def exported_module(data: bytes) -> Module:
     with mlir.make_ir_context():
         module = _jax.mlir.deserialize_portable_artifact(exported.mlir_module_serialized)
         name = ir.StringAttr(module.operation.attributes["sym_name"]).value
+        mesh_devices = max((_size_of(op) for op in module.body.operations), default=1)
     return Module(
         name=name.encode()[:MAX_NAME_BYTES].decode(errors="ignore"),
         artifact=exported.mlir_module_serialized,
         platforms=tuple(exported.platforms),
         devices=exported.nr_devices,
+        mesh_devices=mesh_devices,
         is_polymorphic=exported.uses_global_constants,
     )
+
+
+def _size_of(operation: Any) -> int:
+    """Devices of the mesh that an operation declares, like `<["x"=2, "y"=4]>`; 1 for others."""
+    if operation.operation.name != "sdy.mesh":
+        return 1
+    axes = re.findall(r'"=(\d+)', str(operation.operation.attributes["mesh"]))
+    return math.prod(int(size) for size in axes)
 
 
 def module_problem(module: Module) -> str:
@@ -142,6 +155,12 @@ def module_problem(module: Module) -> str:
         return f'it was exported for {known}; export it with platforms=["tpu"]'
     if module.is_polymorphic:
         return "some of its shapes are unknown; export it with every dimension a number"
+    if module.mesh_devices > module.devices:
+        return (
+            f"its mesh has {module.mesh_devices} devices, but it was exported for {module.devices}:"
+            " with jax.sharding.AbstractMesh, give jax.jit in_shardings on that mesh, or use a"
+            " jax.sharding.Mesh of devices"
+        )
     return ""
 
 
