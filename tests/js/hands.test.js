@@ -79,6 +79,7 @@ function press(map, key, repeat, target = {}) {
   map.key({
     key,
     repeat,
+    getModifierState: () => false,
     composedPath: () => [target],
     preventDefault: () => Object.assign(seen, { isHeld: true }),
     stopImmediatePropagation() {},

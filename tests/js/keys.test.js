@@ -4,11 +4,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { declared } from "./declared.js";
 
-const MAP = declared(["HELP", "KEYS", "ACTION_KEYS", "MapView"], ["components/memory_map/keys.js"], "class MapView {}");
+const MAP = declared(
+  ["HELP", "KEYS", "ACTION_KEYS", "MapView"],
+  ["components/common.js", "components/memory_map/keys.js"],
+  "class MapView {}",
+);
 const SEARCH = declared(["HELP", "listenToKeys"], ["components/common.js", "search/tree/keys.js"]);
 const { View } = declared(["View"], ["components/common.js"]);
 globalThis.document = { querySelector: () => null };
 const WALKING = ["←", "→", "↑", "↓", "Esc", "Space"];
+
+// What every press of a key has.
+const PRESS = { getModifierState: () => false, preventDefault() {}, stopImmediatePropagation() {} };
 
 function meanings(help) {
   return new Map(help.flatMap(([keys, text]) => keys.split(" ").map((key) => [key, text])));
@@ -43,8 +50,7 @@ test("keys outside of a map that is but a film are the page's", () => {
     answersHelp: () => false,
     answers: (key) => done.push(key),
   });
-  const press = (key, ...path) =>
-    map.key({ key, composedPath: () => path, preventDefault() {}, stopImmediatePropagation() {} });
+  const press = (key, ...path) => map.key({ ...PRESS, key, composedPath: () => path });
   press("ArrowDown", {});
   map.tour = {};
   press("ArrowDown", {});
@@ -57,6 +63,7 @@ test("keys outside of a map that is but a film are the page's", () => {
 function pressed(map, key, target) {
   const seen = { isHeld: false, isStopped: false };
   map.key({
+    ...PRESS,
     key,
     composedPath: () => [target],
     preventDefault: () => Object.assign(seen, { isHeld: true }),
@@ -163,6 +170,18 @@ test("brackets work where a layout has them on another level of its keys", () =>
   for (const more of [{ ctrlKey: true }, { metaKey: true }]) press("[", more);
   for (const more of [{ altKey: true }, { ctrlKey: true, altKey: true }]) press("m", more);
   assert.deepEqual(done, [4, 7]);
+});
+
+test("letters mean the same on the map with Caps Lock", () => {
+  globalThis.Element = class {};
+  const done = [],
+    map = Object.assign(new MAP.MapView(), { plan: {}, root: { isConnected: true }, answersHelp: () => false });
+  map.act = (what) => done.push(what);
+  const letter = Object.keys(MAP.KEYS).find((key) => /^[a-z]$/.test(key));
+  const press = (key, more) => map.key({ ...PRESS, key, composedPath: () => [{}], ...more });
+  press(letter, {});
+  press(letter.toUpperCase(), { getModifierState: () => true });
+  assert.deepEqual(done, [MAP.KEYS[letter], MAP.KEYS[letter]]);
 });
 
 test("letters mean the same in the search with Caps Lock", () => {

@@ -74,7 +74,7 @@ const OVER_THE_PAGE = '[role^="menu"], [role="dialog"]',
 MapView.prototype.key = function (event) {
   const path = event.composedPath(),
     [target] = path,
-    { key } = event;
+    key = keyOf(event);
   if (this.tour && !path.includes(this.root)) return;
   if (!this.plan || !this.root.isConnected || event.altKey || event.metaKey) return;
   if (target instanceof Element && target.closest(WORKED_BY_ARROWS)) return;
