@@ -52,6 +52,8 @@ CLOSED = (
 ALL, REAL = "", "all real"
 """The column of figures that are told of no set, and that of both real sets together."""
 COLUMNS = (ALL, *SETS, REAL)
+UNTOLD = 0.01
+"""A share of the time without an estimate that need not be told."""
 FEW = 4
 """So many programs without a row are named, more are counted."""
 
@@ -141,7 +143,8 @@ def readings() -> Iterator[Figure]:
     sets = sets_of(rows_of("reading"))
     yield figure(
         "reading",
-        "XLA's own plan, simulated against the compiler's cycles: programs, median, worst error",
+        "XLA's own plan, of a compile that the costs were fitted to, simulated against its cycles:"
+        " programs, median, worst error",
         sets,
         lambda rows: errors([row["simulated_over_compiled"] - 1.0 for row in rows]),
     )
@@ -168,6 +171,18 @@ def plans() -> Iterator[Figure]:
         for name, entries in captured_by_set().items()
     }
     yield Figure("bounds", "contested", contested)
+    without = {
+        name: _without_estimate([entry.unestimated_share or 0.0 for entry in entries])
+        for name, entries in captured_by_set().items()
+    }
+    yield Figure(
+        "observed", "time without an estimate of the compiler's: above 1 % on, most", without
+    )
+
+
+def _without_estimate(shares: Sequence[float]) -> str:
+    number = sum(share > UNTOLD for share in shares)
+    return f"{of_those(number, shares)}, {per_cent(max(shares), 0)} %"
 
 
 def costs() -> Iterator[Figure]:
@@ -206,13 +221,10 @@ def exported() -> Iterator[Figure]:
         own = [row for row in every if row["key"][1] == solver]
         yield figure(
             "exported",
-            f"`{solver}`'s exported plans faster than the default, programs, median gain",
+            f"`{solver}`'s exported plans: faster than the default; programs on which all are;"
+            " median of the programs' mean gains",
             sets_of(own),
-            lambda rows: (
-                f"{of_those(sum(row['gain'] > NOISE for row in rows), rows)} of"
-                f" {len({program_of(row) for row in rows})} programs,"
-                f" {per_cent(median(column('gain')(rows)), 1)} %"
-            ),
+            _gains_in_words,
         )
         yield figure(
             "exported",
@@ -226,6 +238,30 @@ def exported() -> Iterator[Figure]:
                 + f" % of {len(rows)}"
             ),
         )
+
+
+def _gains_in_words(rows: Sequence[Row]) -> str:
+    """Of how many plans and programs; a program counts once, however often it was measured."""
+    gains: dict[str, list[float]] = {}
+    for row in rows:
+        gains.setdefault(program_of(row), []).append(row["gain"])
+    won = sum(min(own) > NOISE for own in gains.values())
+    return (
+        f"{of_those(sum(row['gain'] > NOISE for row in rows), rows)};"
+        f" {of_those(won, gains)}; {per_cent(median(map(mean, gains.values())), 1)} %"
+    )
+
+
+def tried() -> Iterator[Figure]:
+    """On how many of the contested programs there is a row of the real compiler's sections."""
+    for section in ("exported", "tuning"):
+        rows = rows_of(section)
+        known = {program_of(row) for row in rows}
+        found = {}
+        for title, entries in captured_by_set().items():
+            names = [entry.name for entry in entries if entry.is_contested]
+            found[title] = of_those(sum(name in known for name in names), names)
+        yield Figure(section, "contested programs that were tried", found)
 
 
 def tuned() -> Iterator[Figure]:
@@ -246,7 +282,8 @@ def tuned() -> Iterator[Figure]:
     for way, words in (("plain", "as they come"), ("chosen", "chosen by our simulator")):
         yield figure(
             "tuning",
-            f"… ahead of random rules and options {words}, points in the mean; behind on, at most",
+            f"… ahead of random rules and options {words}, points: mean, median; behind on, at"
+            " most",
             sets_of([row for row in every if way in row]),
             partial(_lead, way=way),
         )
@@ -263,7 +300,8 @@ def _lead(rows: Sequence[Row], *, way: str) -> str:
     leads = [row["ours"] - row[way] for row in rows]
     behind = [-lead for lead in leads if lead < -NOISE]
     most = per_cent(max(behind, default=0.0), 1)
-    return f"{per_cent(mean(leads), 1)}; {of_those(len(behind), rows)}, {most}"
+    middle = f"{per_cent(mean(leads), 1)}, {per_cent(median(leads), 1)}"
+    return f"{middle}; {of_those(len(behind), rows)}, {most}"
 
 
 def _tuned_in_words(row: Row) -> str:
@@ -339,11 +377,12 @@ def solved() -> Iterator[Figure]:
         yield figure(
             "table",
             f"`{solver}`, {seconds:g} s: of the gap, mean and least of the contested; ahead of"
-            " XLA's plan on",
+            " XLA's plan on; seconds in all, median, most",
             contested_rows(solver, seconds),
             lambda rows: (
                 f"{mean_and_least(column('gap_closed')(rows))};"
-                f" {of_those(sum(map(beats_xla, rows)), rows)}"
+                f" {of_those(sum(map(beats_xla, rows)), rows)};"
+                f" {median(column('took_s')(rows)):.0f}, {max(column('took_s')(rows)):.0f}"
             ),
             "solver_table",
         )
@@ -562,7 +601,7 @@ def started() -> Iterator[Figure]:
             yield figure(
                 "cold",
                 f"`solve` in new processes{words}, {time:g} s: plans; behind XLA's; late, by at"
-                " most",
+                " most; seconds announced as not counted, at most",
                 {ALL: [row for row in rows if row["key"][2] == time]},
                 _started_in_words,
             )
@@ -572,7 +611,10 @@ def _started_in_words(rows: Sequence[Row]) -> str:
     behind = [f"{row['key'][1]} on {row['key'][0]}" for row in rows if cold.is_behind(row)]
     late_s = [cold.late_s(row) for row in rows if cold.is_late(row)]
     by = ", ".join(behind) or "none"
-    return f"{len(rows)}; {by}; {len(late_s)}, {max(late_s, default=0.0):.1f} s"
+    not_counted = max(column("not_counted_s")(rows))
+    return (
+        f"{len(rows)}; {by}; {len(late_s)}, {max(late_s, default=0.0):.1f} s; {not_counted:.0f} s"
+    )
 
 
 def killed() -> Iterator[Figure]:
@@ -592,7 +634,7 @@ def difficult() -> Iterator[Figure]:
 
 GROUPS: Mapping[str, Sequence[Callable[[], Iterator[Figure]]]] = {
     "reading and costs": (readings, plans, costs),
-    "the real compiler": (exported, tuned, options),
+    "the real compiler": (tried, exported, tuned, options),
     "solvers and bounds": (best_plans, solved, duels, replayed, drafted, ablated),
     "soundness and speed": (sound, grown, fast, explored, started, killed, difficult),
 }

@@ -69,7 +69,7 @@ def test_busy_cores_are_free_again_afterwards() -> None:
     before_s = cold.children_cpu_s()
     with cold.busy_cores():
         begun = time.perf_counter()
-        while time.perf_counter() < begun + 0.3:
+        while time.perf_counter() < begun + 1.0:
             pass
     assert cold.children_cpu_s() > before_s + 0.05
 
