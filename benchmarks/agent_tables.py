@@ -161,10 +161,17 @@ def _apart(
     usual: dict[tuple[str, int], Row],
     figure: Callable[[Row], float],
 ) -> str:
-    """By how many points the runs differ from the usual ones; empty for these themselves."""
+    """By how many points programs differ from the usual runs; empty for these themselves.
+
+    The seeds of a program are no trials of their own: they mostly end alike.
+    """
     if some is usual:
         return ""
-    return lead_text([100 * (figure(r) - figure(usual[k])) for k, r in some.items() if k in usual])
+    apart: dict[str, list[float]] = {}
+    for (name, seed), row in some.items():
+        if (name, seed) in usual:
+            apart.setdefault(name, []).append(100 * (figure(row) - figure(usual[name, seed])))
+    return lead_text([statistics.mean(own) for own in apart.values()])
 
 
 def _rate(some: dict[tuple[str, int], Row], usual: dict[tuple[str, int], Row]) -> str:

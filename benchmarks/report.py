@@ -103,7 +103,7 @@ OF_ABLATIONS = (
     "One core, without compiling, from scratch where an arm names no weights; share of the gap that"
     " is closed, a figure for each seed. *Mean*: at the end, *meanwhile*: by the best game so far,"
     " averaged from its first round on. *Apart*: from the first arm on the same programs and seeds,"
-    " in percentage points, with the standard error over the runs. *Games*: played in the time, by"
+    " in percentage points, with the standard error over the programs. *Games*: played in the time, by"
     " those of the first arm (median)."
 )
 OF_GAMES = (

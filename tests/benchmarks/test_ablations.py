@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 from benchmarks.agent import OF_TRAINING, ablations_section
+from benchmarks.agent_tables import ablations_table
+from benchmarks.rows import Row
 from benchmarks.settings import Settings
 from engine.agent.checkpoint import load_checkpoint
 from engine.agent.config import changed
@@ -31,3 +33,21 @@ def test_no_two_arms_are_the_same_and_each_can_be_asked_for() -> None:
     names = {run.label for run in runs}
     assert len(arms) == len(names) == len(runs) / 2
     assert not any("," in name for name in names)
+
+
+def test_seeds_of_a_program_are_no_programs() -> None:
+    """Both programs lose 10 and 20 points, with either seed: an error of 5 points, not of 3."""
+
+    def run(name: str, seed: int, arm: str, closed: float) -> Row:
+        known = {"program": name, "key": [name, "muzero", 60.0, seed, arm], "gap_closed": closed}
+        rounds = [{"seconds": 1.0, "best_s": 2.0 - closed}]
+        return {**known, "rounds": rounds, "games": 9, "xla_s": 2.0, "bound_s": 1.0}
+
+    lost = {"first": 0.1, "second": 0.2}
+    rows = [
+        run(name, seed, arm, 0.5 - (points if arm == "less" else 0.0))
+        for arm in ("default", "less")
+        for name, points in lost.items()
+        for seed in (0, 1)
+    ]
+    assert "| **apart** |  | -15.0 ± 5.0 |" in ablations_table(rows)
