@@ -103,8 +103,8 @@ OF_ABLATIONS = (
     "One core, without compiling, from scratch where an arm names no weights; share of the gap that"
     " is closed, a figure for each seed. *Mean*: at the end, *meanwhile*: by the best game so far,"
     " averaged from its first round on. *Apart*: from the first arm on the same programs and seeds,"
-    " in percentage points, with the standard error over the programs. *Games*: played in the time, by"
-    " those of the first arm (median)."
+    " in percentage points, with the standard error over the programs. *Games*: played in the time,"
+    " by those of the first arm (median)."
 )
 OF_GAMES = (
     "## What a search adds to a game\n\nShare of the gap that single games close, of 32 by the same"
