@@ -115,7 +115,9 @@ def index(folder: Path | None = None) -> tuple[SampleEntry, ...]:
 
 
 def held_out(folder: Path | None = None) -> tuple[SampleEntry, ...]:
-    """The captured programs on which nothing was tuned, in the order of their index.
+    """The captured programs that development left alone, in the order of their index.
+
+    What was looked at on some of them all the same stands in the folder's README.
 
     `folder`: default `SAMPLES_FOLDER`. Raises ProgramFormatError if their index is malformed.
     """

@@ -59,12 +59,15 @@ mallocmuzero capture MODEL --hardware HARDWARE --batch B [--train] -o P
 _HELD_OUT_HEAD = """# Held-out programs
 
 Captured like the samples one folder up, but no solver, rule, cost model or network was tuned on
-them. Most are of families that no sample is of. Results on them are reported apart.
+them but for what stands below. Most are of families that no sample is of. Results on them are
+reported apart.
 
 A program of whose plan by XLA less than 99 % is read, or whose costs are not confirmed, does not
 come in here, so what is read of these is high by construction. Of resnet50v2-v5p-b32 98.5 % was
 read at first, of mlpae-v6e-b4096-train 94.7 %: the reader was mended on these two, which on reading
-are no longer held out.
+are no longer held out. The settings of `tune` that make another program were tried on
+mlpae-v5p-b4096 too, which is not held out for a `tune` that tries them. Settings of the agent were
+chosen on samples, with a look at what they do here.
 
 `mallocmuzero capture --held-out` captures all of them again, in hours, resumable.
 """
@@ -72,8 +75,9 @@ are no longer held out.
 _LARGE_HEAD = """# Large programs
 
 Models at their published depth, to show what the tools do at real size (`python -m benchmarks
-sizes`). No solver, rule or cost model was tuned on them, but the reader was mended on the full
-U-Net, whose plan by XLA was refused at first.
+sizes`). They are not held out: how far the agent's sweeps look ahead and how `local` uses its first
+seconds were chosen by what that gives on these, and the reader was mended on the full U-Net, whose
+plan by XLA was refused at first. No cost model was tuned on them.
 
 `mallocmuzero capture --large` captures all of them again, resumable.
 """
