@@ -1,11 +1,12 @@
 """The section `exported`: plans of several solvers, compiled whole, beside what was predicted.
 
-The plans come from today's costs, and the compiles enter no fit. Of each plan the export in one
-order is compiled whose placements, by early stops, are predicted to run fastest; a plan of
-`steered` has an order of its own beside it. Compiled and predicted totals are cycles with loops
-multiplied out and stalls. A placement that the program's costs were fitted to all the same says so
-in its row, and counts apart. Rows go to `docs/results/exported.json` as soon as they are measured;
-what the compiler answered is kept in the user's cache.
+The plans come from today's costs, and the compiles enter no fit. Of each plan's exports, in every
+order, that one is compiled whose placements, by early stops, are predicted to run fastest, as
+`verify` does; a plan of `steered` has an order of its own beside them. Compiled and predicted
+totals are cycles with loops multiplied out and stalls. A placement that the program's costs were
+fitted to all the same says so in its row, and counts apart. Rows go to
+`docs/results/exported.json` as soon as they are measured; what the compiler answered is kept in the
+user's cache.
 """
 
 from __future__ import annotations
@@ -31,13 +32,12 @@ from benchmarks.rows import (
 from benchmarks.settings import Settings
 from engine.compiler.costs.observations import load_observations, observations_path
 from engine.compiler.reading.own_compile import stored_answers
-from engine.compiler.steering.export import ORDERS, Steering, exports, own_steering
-from engine.compiler.steering.outcome import CompileSession, Outcome, compile_session
+from engine.compiler.steering.export import exports
+from engine.compiler.steering.outcome import Outcome, compile_session
 from engine.compiler.steering.tune import total
 from engine.compiler.steering.verify import best_export
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS
 from engine.errors import EngineError, PlanError
-from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.library import SampleEntry
@@ -119,7 +119,8 @@ def _measured(name: str, solver: str, budget: Budget) -> Row:
     answers = stored_answers(program, answers_folder())
     session = compile_session(program, answers)
     default = session.full(DEFAULT_OPTIONS)
-    outcome = session.full(_best(session, plan).options)
+    best = best_export(session, exports(program, plan), lambda _: None)
+    outcome = session.full(best.options)
     planned = simulate(program, plan).latency_s * program.hardware.clock_hz
     return {
         "set": set_of(name),
@@ -131,14 +132,6 @@ def _measured(name: str, solver: str, budget: Budget) -> Row:
         "predicted_gain": 1.0 - _predicted(program, outcome) / _predicted(program, default),
         "commit": commit(),
     }
-
-
-def _best(session: CompileSession, plan: Plan) -> Steering:
-    """The best of the plan's own export and of those in the first order with all pass options."""
-    found = exports(session.program, plan)
-    num_own = 0 if own_steering(plan) is None else 1
-    candidates = [*found[:num_own], *found[num_own :: len(ORDERS)]]
-    return best_export(session, candidates, lambda _: None)
 
 
 def _predicted(program: Program, outcome: Outcome) -> float:

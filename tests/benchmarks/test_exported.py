@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from benchmarks import exported
 from benchmarks.rows import Row, read
 from benchmarks.settings import Settings
-from engine.compiler.steering.export import Steering
 from engine.errors import PlanError
-from engine.program import library
-from engine.solvers import Budget, solve
+from engine.solvers import Budget
 
 
 def row(key: list[object], error: float, was_fitted: bool) -> Row:
@@ -71,21 +68,3 @@ def test_what_has_a_row_is_not_compiled_again(
     said = capsys.readouterr().out
     assert "2 plans of 1 programs" in said
     assert "t5-v5e-b24 random: nothing to steer to" in said
-
-
-@pytest.mark.parametrize("solver", ["steered", "greedy"])
-def test_exports_are_those_of_the_plan_itself_and_of_one_order(
-    solver: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tried: list[str] = []
-
-    def best(session: object, candidates: list[Steering], note: object) -> Steering:
-        tried.extend(one.title for one in candidates)
-        return candidates[0]
-
-    monkeypatch.setattr(exported, "best_export", best)
-    program = library.load_sample("mlpae-v5p-b4096")
-    exported._best(SimpleNamespace(program=program), solve(solver, program, Budget(0.5)))  # type: ignore[arg-type]
-    orders = [title.partition(",")[0] for title in tried]
-    assert orders == ["its own order"] * (solver == "steered") + ["by saving"] * 4
-    assert len(set(tried)) == len(tried)
