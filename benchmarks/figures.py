@@ -248,7 +248,7 @@ def _gains_in_words(rows: Sequence[Row]) -> str:
     won = sum(min(own) > NOISE for own in gains.values())
     return (
         f"{of_those(sum(row['gain'] > NOISE for row in rows), rows)};"
-        f" {of_those(won, gains)}; {per_cent(median(map(mean, gains.values())), 1)} %"
+        f" {of_those(won, list(gains))}; {per_cent(median(map(mean, gains.values())), 1)} %"
     )
 
 
