@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import math
@@ -39,6 +40,9 @@ _ZEROS = re.compile(rb"\0*")
 _PIECE = 2**12
 """Bytes that are unpacked at a time: what a member does not need of them is copied."""
 _PART = ".mallocmuzero-{}.part"
+_IN_PLACE = (errno.EBUSY, errno.EPERM)
+"""Why a file cannot be replaced that can perhaps be written: it is mounted into a container, or is
+another user's in a folder where each may only rename his own."""
 _PROBE = b"\0" * 2**16
 """What is written to see whether a folder can take a file."""
 
@@ -306,8 +310,9 @@ def _about(path: Path) -> tuple[int, int]:
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, gzipped (without a time stamp) if its name says so.
 
-    A link's target is written, with its owner and permissions; devices and pipes take the bytes.
-    Raises ProgramFormatError for a path that cannot be written.
+    A link's target is written, with its owner and permissions; devices and pipes take the bytes. A
+    file that may be written and not replaced (`_IN_PLACE`) is written over: who reads it meanwhile,
+    or after a kill, finds a part. Raises ProgramFormatError for a path that cannot be written.
     """
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
@@ -332,7 +337,7 @@ def refuse_unwritable(path: Path) -> None:
         old = _stat(path)
         if old is None or stat.S_ISREG(old.st_mode):
             _refuse_read_only(path, old)
-            _part_of(path.resolve(), _PROBE).unlink()
+            _part_in(path.resolve().parent, _PROBE).unlink()
         elif stat.S_ISDIR(old.st_mode):
             raise IsADirectoryError(0, "it is a folder")
         elif not os.access(path, os.W_OK):
@@ -344,10 +349,10 @@ def refuse_unwritable(path: Path) -> None:
 def refuse_unwritable_folder(folder: Path) -> None:
     """As `refuse_unwritable`, for a folder of results that is made when there are some."""
     top = folder.absolute()
-    while not top.exists() and top.parent != top:
-        top = top.parent
     try:
-        _part_of(top / folder.name, _PROBE).unlink()
+        while not _lies(top):
+            top = top.parent
+        _part_in(top, _PROBE).unlink()
     except OSError as error:
         problem = f"no file can be written in {top} ({error.strerror})"
         raise UsageError(f"{folder}: {problem}; name another folder") from error
@@ -359,11 +364,20 @@ def can_only_be_read(folder: Path) -> bool:
     What holds only copies of results, such as a cache that others share, is of use all the same.
     """
     return (
-        folder.is_dir()
-        and os.access(folder, os.R_OK)
+        os.access(folder, os.R_OK)
         and os.access(folder, os.X_OK)
+        and folder.is_dir()
         and not os.access(folder, os.W_OK)
     )
+
+
+def _lies(path: Path) -> bool:
+    """Whether something has this path, be it a link that leads nowhere. Raises OSError."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def _stat(path: Path) -> os.stat_result | None:
@@ -375,17 +389,42 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def _replace(path: Path, data: bytes, old: os.stat_result | None) -> None:
-    """Put a new file in the place of the `old` one. Raises OSError, and leaves the old one."""
+    """Put a new file in the place of the `old` one. Raises OSError, and leaves the old one; where
+    that was begun to be written over, what it was to hold stays in the file that the error names.
+    """
     _refuse_read_only(path, old)
     sweep(path.parent, _PART.format("*"))
-    part = _part_of(path, data)
+    part = _part_in(path.parent, data)
     try:
         if old is not None:
             _take_over(part, old)
-        part.replace(path)
+        try:
+            part.replace(path)
+        except OSError as error:
+            if old is None or error.errno not in _IN_PLACE:
+                raise
+            _write_over(path, data, part)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def _write_over(path: Path, data: bytes, part: Path) -> None:
+    """Write into a file; until it is whole, `part`, of the same bytes, stays beside it.
+
+    Raises OSError, which names that.
+    """
+    kept = part.rename(part.with_suffix(""))  # A name that is not swept.
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+    except OSError as error:
+        problem = f"{error.strerror}; what it was to hold is in {kept}"
+        raise OSError(error.errno, problem) from error
+    kept.unlink()
 
 
 def _refuse_read_only(path: Path, old: os.stat_result | None) -> None:
@@ -403,9 +442,9 @@ def _take_over(part: Path, old: os.stat_result) -> None:
     part.chmod(stat.S_IMODE(old.st_mode))
 
 
-def _part_of(path: Path, data: bytes) -> Path:
-    """A new file beside `path`, with permissions by the umask, whose bytes are on disk."""
-    part = path.with_name(_PART.format(secrets.token_hex(8)))
+def _part_in(folder: Path, data: bytes) -> Path:
+    """A new file in `folder`, with permissions by the umask, whose bytes are on disk."""
+    part = folder / _PART.format(secrets.token_hex(8))
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:

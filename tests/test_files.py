@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ import pytest
 
 from engine.errors import ProgramFormatError, UsageError
 from engine.files import (
+    can_only_be_read,
     is_file,
     json_of,
     json_text,
@@ -189,6 +192,82 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path)
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["out"]
+
+
+def test_a_folder_is_tried_where_its_files_will_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is opened tells it: also of the working folder and of the top, which have no name."""
+    tried, opened = list[Path](), os.open
+
+    def told(path: Path, *given: Any, **more: Any) -> int:
+        tried.append(Path(path).parent)
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "open", told)
+    for folder in (".", "", "/", tmp_path, tmp_path / "new" / "weights"):
+        with pytest.raises(UsageError, match=r"no file can be written in .*Permission denied"):
+            refuse_unwritable_folder(Path(folder))
+    monkeypatch.setattr(os, "open", opened)
+    assert tried == [tmp_path, tmp_path, Path("/"), tmp_path, tmp_path]
+
+
+@pytest.mark.parametrize("name", ["loop", "loop/weights", "nowhere", "x" * 300])
+def test_a_folder_that_cannot_be_made_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "missing" / "folder")
+    with pytest.raises(UsageError, match="name another folder"):
+        refuse_unwritable_folder(tmp_path / name)
+    assert not can_only_be_read(tmp_path / name)
+
+
+def refusing(problem: int) -> Callable[[Path, Path], Path]:
+    """A rename that the system refuses."""
+
+    def refuse(old: Path, new: Path) -> Path:
+        raise OSError(problem, os.strerror(problem))
+
+    return refuse
+
+
+@pytest.mark.parametrize("problem", [errno.EBUSY, errno.EPERM])
+def test_a_file_that_cannot_be_replaced_is_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: int
+) -> None:
+    """One that is mounted into a container, or another user's in a folder for all."""
+    path = tmp_path / "out"
+    path.write_bytes(b"the old one is longer")
+    monkeypatch.setattr(Path, "replace", refusing(problem))
+    write_bytes(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert names(tmp_path) == ["out"]
+
+
+def test_what_can_neither_replace_a_file_nor_be_written_into_it_is_kept_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(Path, "replace", refusing(errno.EBUSY))
+    opened = os.open
+
+    def locked(file: Path, flags: int, *given: Any) -> int:
+        if Path(file) == path:
+            raise OSError(errno.ETXTBSY, "Text file busy")
+        return opened(file, flags, *given)
+
+    monkeypatch.setattr(os, "open", locked)
+    with pytest.raises(ProgramFormatError, match=r"out: .*\(Text file busy; .* is in ") as caught:
+        write_bytes(path, b"new")
+    (kept,) = [name for name in names(tmp_path) if name != "out"]
+    assert str(tmp_path / kept) in str(caught.value)
+    assert ((tmp_path / kept).read_bytes(), path.read_bytes()) == (b"new", b"old")
+    monkeypatch.undo()
+    long_ago = time.time() - 3600
+    os.utime(tmp_path / kept, (long_ago, long_ago))
+    write_bytes(tmp_path / "other", b"")
+    assert (tmp_path / kept).exists()
 
 
 # Reading

@@ -568,7 +568,7 @@ def test_a_cache_that_may_only_be_read_is_used_all_the_same(
     shared.mkdir(parents=True)
     may = os.access
     monkeypatch.setenv("MALLOCMUZERO_CACHE", str(tmp_path))
-    monkeypatch.setattr("engine.files._part_of", refuse)
+    monkeypatch.setattr("engine.files._part_in", refuse)
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and may(path, mode))
     command = ("verify", "gptdecode-v5e-b8")
     for more in (), ("--answers", shared):
