@@ -2,7 +2,7 @@
 
 `local` runs in this process for the whole time. On the other cores `local` with other seeds and
 `evolution` take turns in processes of their own. Members that are named all run in processes; where
-there is no time to start these, one after another in this one.
+there is no time or place to start these, one after another in this one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import queue
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -184,16 +184,18 @@ class _Race:
     def run(self) -> None:
         """The leader, and time slices on the other cores, until the time is over."""
         answers: Answers = queue.SimpleQueue()
-        with temporary_folder("portfolio") as folder:
+        with ExitStack() as held:
+            folder = Path()  # Without workers nothing is put there.
             try:
                 if self._workers:
+                    folder = held.enter_context(temporary_folder("portfolio"))
                     save(self._program, folder / PROGRAM)
             except (OSError, EngineError):
                 self._do_without()
             try:
                 if self._is_led:
                     self._lead(folder, answers)
-                elif self._budget.seconds < LEAST_S:
+                elif not self._workers:
                     self._follow_each_other()
                 else:
                     while not self.is_over() and self._tell():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from engine.errors import CheckpointError, EndedEarlyError, SolverError
+from engine.errors import CheckpointError, EndedEarlyError, ProgramFormatError, SolverError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -97,6 +98,29 @@ def test_a_process_that_dies_is_no_loss_and_is_told(program: Program) -> None:
     assert "died" in plan.notes["ended_early"]
     with pytest.raises(EndedEarlyError, match="died"):
         run_apart(f"{STRANGE}:dies", program, Budget(3600.0))
+
+
+@pytest.mark.usefixtures("strange")
+@pytest.mark.parametrize("lacking", ["folder", "disk", "process", "thread"])
+def test_a_process_that_cannot_be_started_is_no_loss_and_is_told(
+    program: Program, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    def wanting(*given: object) -> None:
+        raise {
+            "disk": ProgramFormatError("program.json: cannot be written (No space left on device)"),
+            "process": OSError(11, "Resource temporarily unavailable"),
+            "thread": RuntimeError("can't start new thread"),
+        }[lacking]
+
+    if lacking == "folder":
+        monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
+    else:
+        monkeypatch.setattr(run, "save" if lacking == "disk" else "Worker", wanting)
+    plan = solve("works", program, Budget(3600.0))
+    assert simulate(program, plan).latency_s == quickest_s(program)
+    assert plan.notes["ended_early"].startswith("its process could not be started (")
+    with pytest.raises(EndedEarlyError, match="TMPDIR"):
+        run_apart(f"{STRANGE}:works", program, Budget(3600.0), is_patient=True)
 
 
 @pytest.mark.usefixtures("strange")

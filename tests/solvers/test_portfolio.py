@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -208,6 +209,29 @@ def test_want_of_processes_or_disk_loses_no_plan(
     plan = run(program, seconds=1.0, processes=2, **own)
     assert plan.notes["lost"] >= 1
     assert latency_s(program, plan) <= latency_s(program, solve("greedy", program))
+
+
+@pytest.mark.parametrize("own", [{}, {"members": ["random"], "processes": 2}])
+def test_want_of_a_temporary_folder_loses_no_plan(
+    program: Program, monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]
+) -> None:
+    """The leader searches on, and members that were named follow each other in this process."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
+    monkeypatch.setattr(solver, "LEAST_S", 0.0)
+    plan = run(program, seconds=1.0, **{"processes": 2, **own})
+    assert plan.notes["lost"] == 1
+    assert plan.notes["time_slices"] == len(own.get("members", ()))
+    assert latency_s(program, plan) <= latency_s(program, solve("greedy", program))
+
+
+@pytest.mark.parametrize(("seconds", "processes"), [(1.0, 2), (3.1, 1)])
+def test_without_other_processes_no_temporary_folder_is_made(
+    program: Program, monkeypatch: pytest.MonkeyPatch, seconds: float, processes: int
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
+    local = replace(SOLVERS["local"], run=lambda program, budget: solve("density", program))
+    monkeypatch.setattr(solver, "SOLVERS", {**SOLVERS, "local": local})
+    assert run(program, seconds=seconds, processes=processes).notes["lost"] == 0
 
 
 def test_a_worker_that_does_not_read_is_not_waited_for(

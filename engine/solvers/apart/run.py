@@ -11,11 +11,14 @@ import math
 import os
 import queue
 import time
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from engine import errors
-from engine.errors import EndedEarlyError, EngineError, SolverError
+from engine.errors import EndedEarlyError, EngineError, ProgramFormatError, SolverError
 from engine.folders import temporary_folder
 from engine.plan.io import plan_from_json, save_plan
 from engine.plan.model import Plan
@@ -38,33 +41,37 @@ def run_apart(place: str, program: Program, budget: Budget, *, is_patient: bool 
 
     `is_patient`: its plan is waited for, also where it takes longer than it may, and no other will
     do. Else, where the process had to be ended, or died, the last plan that it offered is taken.
-    Options are plain values, paths, or plans. Raises EndedEarlyError where there is none; else the
-    solver's errors.
+    Options are plain values, paths, or plans. Raises EndedEarlyError where there is none, or no
+    process could be started; else the solver's errors.
     """
-    with temporary_folder("solve") as folder:
-        save(program, folder / "program.json")
-        plans, options = [], {}
-        for name, value in budget.options.items():
-            if isinstance(value, Plan):
-                plans.append(name)
-                save_plan(value, folder / f"{name}.json")
-                value = folder / f"{name}.json"
-            options[name] = os.fspath(value) if isinstance(value, os.PathLike) else value
-        answers: Answers = queue.SimpleQueue()
-        worker = Worker(folder / "program.json", answers, worker_environment())
+    order = {"place": place, "seconds": budget.seconds, "seed": budget.seed}
+    answers: Answers = queue.SimpleQueue()
+    with ExitStack() as held:
         try:
-            worker.order(
-                {
-                    "place": place,
-                    "seconds": budget.seconds,
-                    "seed": budget.seed,
-                    "options": options,
-                    "plans": plans,
-                }
-            )
-            return _Run(worker, answers, budget, is_patient).plan()
-        finally:
-            worker.end()
+            folder = held.enter_context(temporary_folder("solve"))
+            save(program, folder / "program.json")
+            options, plans = _in_files(budget.options, folder)
+            worker = Worker(folder / "program.json", answers, worker_environment())
+        except (OSError, RuntimeError, ProgramFormatError) as error:
+            raise EndedEarlyError(
+                f"its process could not be started ({error!s:.200}); free memory and disk, or set"
+                " TMPDIR to another folder"
+            ) from error
+        held.callback(worker.end)
+        worker.order({**order, "options": options, "plans": plans})
+        return _Run(worker, answers, budget, is_patient).plan()
+
+
+def _in_files(options: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Options as JSON has them, and the names of those that are plans, which lie in `folder`."""
+    plans, plain = [], {}
+    for name, value in options.items():
+        if isinstance(value, Plan):
+            plans.append(name)
+            save_plan(value, folder / f"{name}.json")
+            value = folder / f"{name}.json"
+        plain[name] = os.fspath(value) if isinstance(value, os.PathLike) else value
+    return plain, plans
 
 
 class _Run:
