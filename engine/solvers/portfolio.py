@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine.errors import ConfigError, EngineError, SolverError
+from engine.errors import ConfigError, EndedEarlyError, EngineError, SolverError
 from engine.folders import temporary_folder
 from engine.plan.check import check
 from engine.plan.io import plan_from_json, save_plan
@@ -126,7 +126,8 @@ def portfolio(program: Program, budget: Budget) -> Plan:
 
 @dataclass(frozen=True)
 class _TimeSlice:
-    """A member at work. `until`: seconds since the epoch, which all processes share."""
+    """A member at work. `until`: by `time.monotonic`, which all processes of a system share (Linux
+    and macOS count from its start), and which goes on when somebody sets the time of day."""
 
     member: Member
     seed: int
@@ -147,7 +148,7 @@ class _Race:
         if processes < 1:
             raise ConfigError(f"portfolio: {processes} processes; name at least one")
         self._workers = processes - self._is_led if budget.seconds >= LEAST_S else 0
-        self._begun = time.time()
+        self._begun = time.monotonic()
         self._end = self._begun + budget.seconds
         self._last = self._end - min(RESERVE * budget.seconds, MOST_RESERVE_S)
         self._best: Plan | None = None
@@ -211,7 +212,7 @@ class _Race:
             self._look_after(folder, answers, 0.0)
             return self._tell(message) and not self._is_perfect
 
-        left_s = max(0.0, self._end - time.time())
+        left_s = max(0.0, self._end - time.monotonic())
         start = self._budget.options.get("start")
         budget = Budget(left_s, self._budget.seed, goes_on, {"start": start})
         self._consider(SOLVERS[LEADER].run(self._program, budget), LEADER)
@@ -222,14 +223,14 @@ class _Race:
     def _follow_each_other(self) -> None:
         """The named members in this process, each for an equal share of the time that is left."""
         for number, member in enumerate(self._members):
-            now = time.time()
+            now = time.monotonic()
             if now >= self._end or self._is_perfect or not self._is_wanted:
                 break
             until = now + (self._end - now) / (len(self._members) - number)
 
             def goes_on(share: float, message: str, until: float = until) -> bool:
                 del share, message
-                return self._tell() and time.time() < until
+                return self._tell() and time.monotonic() < until
 
             start = self._beginning() if member.takes_start else None
             budget = Budget(until - now, self._budget.seed, goes_on, {"start": start})
@@ -259,7 +260,7 @@ class _Race:
 
     def is_over(self) -> bool:
         """Whether there is no time left, nothing to gain, or nobody to find it."""
-        now = time.time()
+        now = time.monotonic()
         has_hands = self._workers > 0 and (self._at_work or self._lost < MOST_LOST)
         has_turns = has_hands and now < self._last and not self._turns.is_over
         has_work = any(self._at_work.values()) or has_turns
@@ -284,7 +285,7 @@ class _Race:
 
     def _tell(self, first: str = "a first plan") -> bool:
         """Report how far it is; `first`: in place of the best plan, while there is none."""
-        share = (time.time() - self._begun) / max(self._budget.seconds, 1e-9)
+        share = (time.monotonic() - self._begun) / max(self._budget.seconds, 1e-9)
         if self._best is None:
             return self._listen(min(1.0, share), first)
         message = f"best {1e6 * self._best_s:.2f} us by {self._best.solver}"
@@ -300,7 +301,7 @@ class _Race:
                 self._send(worker, folder)
 
     def _send(self, worker: Worker, folder: Path) -> None:
-        now = time.time()
+        now = time.monotonic()
         if now >= self._last:
             return
         until = min(self._last, now + max(LEAST_SLICE_S, self._budget.seconds / ROUNDS))
@@ -337,7 +338,10 @@ class _Race:
         return None if self._best is None or self._best.solver == COMPILED else self._best
 
     def _hear(self, worker: Worker, body: dict[str, Any] | None) -> None:
-        """Take a worker's answer: a plan, an error, progress, or None if the process is dead."""
+        """Take a worker's answer: a plan, an error, progress, or None if the process is dead.
+
+        A member that was not ready when its time slice ended has more: what it compiled is kept.
+        """
         time_slice = self._at_work.get(worker)
         if body is None and worker in self._at_work:
             self._lost += 1
@@ -347,10 +351,11 @@ class _Race:
             return
         self._at_work[worker] = None
         is_better = "plan" in body and self._receive(body["plan"], time_slice.member.solver)
-        is_early = time.time() - time_slice.begun < IDLE_SHARE * (
+        is_early = time.monotonic() - time_slice.begun < IDLE_SHARE * (
             time_slice.until - time_slice.begun
         )
-        if "error" in body or (is_early and not is_better):
+        is_hopeless = "error" in body and body.get("kind") != EndedEarlyError.__name__
+        if is_hopeless or (is_early and not is_better):
             self._turns.leave_out(time_slice.member)
 
     def _receive(self, body: Any, solver: str) -> bool:

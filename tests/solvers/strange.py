@@ -27,6 +27,13 @@ def never_ends(program: Program, budget: Budget) -> Plan:
     raise AssertionError
 
 
+def falls_silent(program: Program, budget: Budget) -> Plan:
+    """Works for a minute, and says nothing but its first word."""
+    Clock(budget).tells("at work")
+    time.sleep(60)
+    return solve("all_slow", program)
+
+
 def pauses(program: Program, budget: Budget) -> Plan:
     """Works, compiles a little, and has a plan."""
     clock = Clock(budget)

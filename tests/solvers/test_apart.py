@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def program() -> Program:
 def strange(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The solvers of `tests.solvers.strange`, registered."""
     options = (Option("start", (Plan,), "a plan"), Option("path", (Path,), "a path"))
-    for name in ("never_begins", "never_ends", "dies", "refuses", "fails", "works"):
+    for name in ("never_begins", "never_ends", "falls_silent", "dies", "refuses", "fails", "works"):
 
         def apart(program: Program, budget: Budget, name: str = name) -> Plan:
             return run_apart(f"{STRANGE}:{name}", program, budget)
@@ -73,6 +74,19 @@ def test_what_does_not_end_in_time_is_ended(
 def test_what_does_not_heed_that_it_is_not_wanted_is_ended(program: Program) -> None:
     budget = Budget(3600.0, progress=lambda share, message: message != "at work")
     plan = solve("never_ends", program, budget)
+    assert "before it had a plan" in plan.notes["ended_early"]
+
+
+@pytest.mark.usefixtures("strange")
+def test_a_stop_is_heard_while_a_solver_works_and_says_nothing(program: Program) -> None:
+    begun: list[float] = []
+
+    def progress(share: float, message: str) -> bool:
+        begun.extend([time.monotonic()] if message == "at work" else [])
+        return not (begun and time.monotonic() - begun[0] > 0.5)
+
+    plan = solve("falls_silent", program, Budget(3600.0, progress=progress))
+    assert time.monotonic() - begun[0] < 10.0
     assert "before it had a plan" in plan.notes["ended_early"]
 
 
@@ -136,8 +150,8 @@ def test_every_report_is_heard_and_answered(program: Program, tmp_path: Path) ->
     told: list[str] = []
 
     def progress(share: float, message: str) -> bool:
-        if message.startswith("step"):
-            told.append(message)
+        if message.startswith("step") and message not in told[-1:]:
+            told.append(message)  # Where a step takes long, it is told again.
         return message != "step 7"
 
     start = min(

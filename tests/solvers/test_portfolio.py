@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -281,6 +282,47 @@ def test_a_plan_that_is_not_valid_is_not_taken(
         monkeypatch.setattr(process, "COMMAND", command)
         plan = run(program, members=["random", "greedy"], processes=1)
         assert plan.notes["found_by"] in (*FIRST, "all_slow")
+
+
+LATE = """
+import json, sys, time
+input()
+time.sleep(1.2)
+error = {"error": "no game was played", "kind": "EndedEarlyError"}
+print(json.dumps(error), flush=True)
+input()
+print(json.dumps({"plan": json.loads(sys.argv[1])}), flush=True)
+input()
+print(json.dumps(error), flush=True)
+input()
+"""
+
+
+def test_a_member_that_was_not_ready_in_time_has_another_turn(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it has compiled is kept; one that ends early at once is no use for ever."""
+    monkeypatch.setattr(registry, "FIRST", ())
+    better = plan_to_json(solve("density", program))
+    monkeypatch.setattr(process, "COMMAND", (sys.executable, "-c", LATE, json.dumps(better)))
+    plan = run(program, seconds=20.0, members=["muzero"], processes=1)
+    assert (plan.notes["found_by"], plan.notes["time_slices"]) == ("muzero", 3)
+
+
+def test_the_portfolio_does_not_heed_that_the_time_of_day_is_set_anew(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    days, shares = count(0, 86_400), list[float]()
+    monkeypatch.setattr(time, "time", lambda: float(next(days)))
+
+    def progress(share: float, word: str) -> bool:
+        del word
+        shares.append(share)
+        return len(shares) < 20
+
+    options = {"members": ["random"], "processes": 1}
+    solve("portfolio", program, Budget(3600.0, progress=progress, options=options))
+    assert len(shares) == 20 and max(shares) < 0.5
 
 
 def test_it_ends_when_it_is_told_to(program: Program) -> None:

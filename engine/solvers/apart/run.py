@@ -31,7 +31,7 @@ from engine.solvers.registry import NOT_COUNTED, Budget
 KILL, KILL_S = 2 * SLACK, 2 * SLACK_S
 """A solver that has overrun its budget by more than that share and so many seconds is killed."""
 POLL_S = 0.2
-"""How often somebody who waits for a start-up is asked whether it is still wanted."""
+"""How often somebody who waits is asked whether it is still wanted, while nothing is reported."""
 END_S = 1.8
 """Seconds in which a solver that is not wanted any more may still hand over its plan."""
 
@@ -138,7 +138,7 @@ class _Run:
 
     def _look_around(self) -> None:
         """End a start-up that is not wanted any more, and what takes longer than it may."""
-        if not self._is_counted and not self._ask() and not self._has_begun:
+        if not self._ask() and not self._has_begun:
             raise EndedEarlyError("it was ended before its work began")
         self._end_if_late()
 

@@ -79,14 +79,14 @@ def main(arguments: list[str]) -> int:
 
 
 def _time_slice(program: Program, order: dict[str, Any], reporter: _Reporter) -> Plan:
-    """A registered solver's turn of a portfolio; it ends at a time of day."""
+    """A registered solver's turn of a portfolio; it ends when the clock that both read says so."""
     start, until = order["start"], order["until"]
     options = {} if start is None else {"start": load_plan(start)}
 
     def progress(share: float, message: str) -> bool:
-        return reporter.tell(share, message) and time.time() < until
+        return reporter.tell(share, message) and time.monotonic() < until
 
-    seconds = max(0.0, until - time.time())
+    seconds = max(0.0, until - time.monotonic())
     # Without a first plan, which the portfolio has; it checks every plan.
     solver = find(order["solver"])
     return solver.run(program, Budget(seconds, order["seed"], progress, options))
