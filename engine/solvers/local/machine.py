@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -125,7 +126,8 @@ def code_at_hand(program: Program) -> Code:
 
 
 def note_warm() -> None:
-    """Remember that everything has been compiled and kept."""
+    """Remember that everything has been compiled and kept, where we may write that down."""
     folder = _folder()
     if folder is not None and folder.is_dir() and not IS_INTERPRETED:
-        (folder / "complete").touch()
+        with suppress(OSError):
+            (folder / "complete").touch()

@@ -17,7 +17,7 @@ import pytest
 
 from engine.folders import VARIABLE
 from engine.solvers import Budget, solve
-from engine.solvers.local import search, warming
+from engine.solvers.local import machine, search, warming
 from engine.solvers.local.compiled import interpreted
 from engine.solvers.registry import NOT_COUNTED
 from tests.solvers.local.recorded_runs import PROGRAMS, record
@@ -81,6 +81,20 @@ def test_another_checkout_shares_the_compiled_code_until_its_sources_differ(
     with (copied / "engine/solvers/local/ruin.py").open("a") as file:
         file.write("# another source\n")
     assert run_child("-c", KEPT, **variables) != here
+
+
+def test_kept_code_that_is_anothers_is_not_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(machine, "IS_INTERPRETED", False)
+    monkeypatch.setattr(machine, "_folder", lambda: tmp_path)
+    machine.note_warm()
+    assert (tmp_path / "complete").exists()
+    monkeypatch.setattr(Path, "touch", refuse)
+    machine.note_warm()
 
 
 def test_code_compiled_without_optimisation_is_not_taken_for_the_users() -> None:
