@@ -178,8 +178,13 @@ def _practised(trainer: Trainer, budget: Budget) -> Practised:
         trainer=trainer,
         workload=workload,
         actions=tuple(int(a) for a in best.action),
-        weights=Path(budget.options.get("checkpoint", GENERALIST)).name,
+        weights=_name_of(Path(budget.options.get("checkpoint", GENERALIST))),
     )
+
+
+def _name_of(folder: Path) -> str:
+    """What a folder is called, also where it is given as `.` or `..`."""
+    return folder.resolve().name if folder.name in ("", "..") else folder.name
 
 
 def _with_own(trainer: Trainer, drafts: Iterator[Draft]) -> Iterator[Draft]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -139,6 +141,22 @@ def test_practice_has_settings_of_its_own_for_the_networks_of_the_checkpoint() -
     assert config.replay.best_share > trained.replay.best_share
     assert config.self_play.top_temperature > trained.self_play.top_temperature
     assert agent_of({}, trained)[0] == trained, "whoever gives settings means them"
+
+
+@pytest.mark.parametrize("given", ["weights", "weights/", "inner/..", ".", ".."])
+def test_weights_have_the_name_of_their_folder_however_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    inner = tmp_path / "weights" / "inner"
+    inner.mkdir(parents=True)
+    where = {".": inner.parent, "inner/..": inner.parent, "..": inner}.get(given, tmp_path)
+    monkeypatch.chdir(where)
+    trainer = SimpleNamespace(best_workload=SimpleNamespace(replay=SimpleNamespace(top=NO_MOVES)))
+    practised = practice._practised(cast(Trainer, trainer), Budget(options={"checkpoint": given}))
+    assert practised.weights == "weights"
+
+
+NO_MOVES = SimpleNamespace(action=())
 
 
 def test_a_lost_checkpoint_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
