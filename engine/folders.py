@@ -67,6 +67,26 @@ def lock(descriptor: int) -> bool:
 
 
 @contextmanager
+def held(folder: Path) -> Iterator[bool]:
+    """Hold this folder for work that nobody waits for; False if another process or thread does.
+
+    Without locks on this file system everybody holds it.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        is_ours = True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            is_ours = False
+        except OSError:
+            pass
+        yield is_ours
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Wait until no other process or thread holds this folder, and hold it.
 

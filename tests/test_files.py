@@ -34,7 +34,7 @@ from engine.files import (
     refuse_unwritable_folder,
     write_bytes,
 )
-from engine.folders import VARIABLE, cache_folder, temporary_folder
+from engine.folders import VARIABLE, cache_folder, held, temporary_folder
 
 
 def names(folder: Path) -> list[str]:
@@ -328,6 +328,37 @@ def test_a_temporary_folder_that_outlived_its_process_is_swept_by_the_next(
             assert names(tmp_path) == sorted([kept, lost.name, mine.name])
         lost.rename(dead)
     assert names(tmp_path) == []
+
+
+def test_a_folder_is_held_by_one_until_that_ends_however_it_does(tmp_path: Path) -> None:
+    code = (
+        "import pathlib, time\n"
+        "from engine.folders import held\n"
+        f"with held(pathlib.Path({str(tmp_path)!r})) as is_ours:\n"
+        "    print(is_ours, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"True\n"
+    with held(tmp_path) as is_ours:
+        assert not is_ours
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+    for _ in range(2):
+        with held(tmp_path) as is_ours:
+            assert is_ours
+
+
+def test_without_locks_on_a_file_system_nobody_is_kept_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with held(tmp_path) as is_ours:
+        assert is_ours
 
 
 def test_caches_lie_under_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from engine.agent.config import AgentConfig
 from engine.agent.network import Params, init_params
 from engine.errors import CheckpointError, ConfigError
 from engine.files import json_of, write_bytes
+from engine.folders import locked
 from engine.game.observation import layout
 
 KIND = "mallocmuzero-checkpoint"
@@ -47,10 +48,10 @@ def save_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
     """Write both files. If it is killed, the folder holds the earlier checkpoint or this one.
 
     The manifest names the weights by their hash, so they are written beside the earlier ones before
-    it, and over them after it.
+    it, and over them after it. Of two saves at once the second waits, where the folder above can be
+    read. Raises CheckpointError for weights that are not finite, and leaves the earlier ones.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    _finish_earlier(folder)
+    _refuse_not_finite(checkpoint.params, folder)
     arrays = _packed(checkpoint.params)
     manifest = {
         "kind": KIND,
@@ -61,10 +62,26 @@ def save_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
         "config": settings.to_json(checkpoint.config),
         "training": dict(checkpoint.training),
     }
-    write_bytes(folder / NEXT, arrays)
-    write_bytes(folder / MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
-    write_bytes(folder / ARRAYS, arrays)
-    (folder / NEXT).unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as held:
+        with suppress(OSError):
+            # Not the folder itself: one that is temporary is locked for as long as it lives.
+            held.enter_context(locked(folder.resolve().parent))
+        _finish_earlier(folder)
+        write_bytes(folder / NEXT, arrays)
+        write_bytes(folder / MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+        write_bytes(folder / ARRAYS, arrays)
+        (folder / NEXT).unlink(missing_ok=True)
+
+
+def _refuse_not_finite(params: Params, folder: Path) -> None:
+    for layer, parts in params.items():
+        for part, array in parts.items():
+            if not np.isfinite(array).all():
+                raise CheckpointError(
+                    f"{folder}: {layer}.{part} is not finite; not saved, and what was there before"
+                    " stays: train anew with a smaller learner.learning_rate"
+                )
 
 
 def _finish_earlier(folder: Path) -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,9 @@ from engine.agent.sweep import Sweep
 from engine.agent.trainer import Round, Trainer
 from engine.agent.types import Game
 from engine.agent.workload import Workload, follow
-from engine.errors import CheckpointError
+from engine.errors import CheckpointError, UsageError
 from engine.files import write_bytes
+from engine.folders import held
 from engine.game.moves import RULES_VERSION
 from engine.game.notes import options_of
 from engine.game.observation import layout
@@ -42,6 +44,20 @@ _COLUMNS = ("action", "policy", "value", "reward", "is_seen")
 _SWEEP = ("next", "judged", "is_over", "is_changed", "before", "taken", "advantages", "stage")
 _VERSION = 10
 """Of what a state holds."""
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold the folder of a run, which is made if need be. Raises UsageError if another one does."""
+    rounds = folder / ROUNDS
+    rounds.mkdir(parents=True, exist_ok=True)
+    with held(rounds) as is_ours:
+        if not is_ours:
+            raise UsageError(
+                f"{folder}: another training goes on there; wait for its end, or name another"
+                " folder with --run"
+            )
+        yield
 
 
 def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:

@@ -7,7 +7,6 @@ them shows what carries over to programs it has not seen.
 from __future__ import annotations
 
 import json
-import math
 import shlex
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ import numpy as np
 from engine.agent.checkpoint import Checkpoint, save_checkpoint
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig, changes
-from engine.agent.run import CURVE, resume, save_round
+from engine.agent.run import CURVE, alone, resume, save_round
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.errors import ConfigError, UsageError
@@ -36,7 +35,7 @@ from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers.demonstrations import Demonstrations, drafted
 from engine.solvers.draft import drafts_of
-from engine.solvers.registry import Budget, refuse_bad_budget, solve
+from engine.solvers.registry import MAX_SECONDS, Budget, refuse_bad_budget, solve
 
 HELD_OUT = ("alphatensor", "bert", "dlrm", "llamadecode", "unet")
 """Model families that are only ever tested."""
@@ -69,8 +68,10 @@ class Course:
         refuse_bad_budget(self.seconds, self.seed)
         if self.rounds < 1:
             raise ConfigError(f"train: {self.rounds} rounds; 1 is the least")
-        if not 0 <= self.teacher_seconds < math.inf:
-            raise ConfigError(f"train: {self.teacher_seconds} s for the teacher; 0 is the least")
+        if not 0 <= self.teacher_seconds <= MAX_SECONDS:
+            raise ConfigError(
+                f"train: {self.teacher_seconds} s for the teacher; name 0 to {MAX_SECONDS:.0f}"
+            )
         if self.variants < 0:
             raise ConfigError(f"train: {self.variants} variants per program; 0 is the least")
 
@@ -90,33 +91,35 @@ def is_held_out(name: str) -> bool:
 def train(course: Course, config: AgentConfig, folder: Path, output: Path, tell: Tell) -> Trainer:
     """Train, or go on training, in `folder`; write the checkpoint to `output` at the end.
 
-    Raises UsageError if no program is named, CheckpointError if `folder` is of another run.
+    Raises UsageError if no program is named or `folder` is held by another training,
+    CheckpointError if it is of another run, or the weights are not finite at the end.
     """
     keep_compiled()
     deadline = time.perf_counter() + course.seconds
     names = course.programs or training_names()
     if not names:
         raise UsageError("train: no program to train on; name some with --programs")
-    workloads = _workloads(names, course, config, folder, tell)
-    trainer = Trainer(workloads, config, course.seed)
-    trainer.show_demonstrations()
-    if resume(trainer, folder):
-        tell(f"goes on after round {trainer.rounds}")
-    else:
-        trainer.warm_up()
-        save_round(trainer, None, folder)
-        tell("warmed up on the demonstrations")
-    while trainer.rounds < course.rounds and time.perf_counter() < deadline:
-        report = trainer.play_round()
-        assert report is not None
-        save_round(trainer, report, folder)
-        workload = workloads[report.workload]
-        tell(
-            f"round {report.number} {workload.program.name}: mean {report.mean:+.2f},"
-            f" top {report.top:+.2f}, best {report.best:+.2f} points above the baseline"
-        )
-    _ship(trainer, course, folder, output)
-    return trainer
+    with alone(folder):
+        workloads = _workloads(names, course, config, folder, tell)
+        trainer = Trainer(workloads, config, course.seed)
+        trainer.show_demonstrations()
+        if resume(trainer, folder):
+            tell(f"goes on after round {trainer.rounds}")
+        else:
+            trainer.warm_up()
+            save_round(trainer, None, folder)
+            tell("warmed up on the demonstrations")
+        while trainer.rounds < course.rounds and time.perf_counter() < deadline:
+            report = trainer.play_round()
+            assert report is not None
+            save_round(trainer, report, folder)
+            workload = workloads[report.workload]
+            tell(
+                f"round {report.number} {workload.program.name}: mean {report.mean:+.2f},"
+                f" top {report.top:+.2f}, best {report.best:+.2f} points above the baseline"
+            )
+        _ship(trainer, course, folder, output)
+        return trainer
 
 
 def _workloads(

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import threading
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from engine.agent.config import AgentConfig, changed, from_json, to_json
 from engine.agent.network import Params, init_params
 from engine.errors import CheckpointError, ConfigError
 from engine.files import write_bytes
+from engine.folders import locked, temporary_folder
 from engine.solvers.practice import GENERALIST
 from tests.agent.small import CONFIG
 
@@ -115,6 +117,29 @@ def test_a_save_does_not_mind_what_is_no_checkpoint(folder: Path) -> None:
         params = init_params(jax.random.key(2), CONFIG.network)
         save_checkpoint(Checkpoint(params, CONFIG), folder)
         jax.tree.map(np.testing.assert_array_equal, load_checkpoint(folder).params, params)
+
+
+def test_two_saves_at_once_follow_each_other(folder: Path) -> None:
+    params = init_params(jax.random.key(2), CONFIG.network)
+    before = names_and_bytes(folder)
+    save = threading.Thread(target=save_checkpoint, args=(Checkpoint(params, CONFIG), folder))
+    with locked(folder.parent):
+        save.start()
+        save.join(0.5)
+        assert save.is_alive() and names_and_bytes(folder) == before
+    save.join()
+    jax.tree.map(np.testing.assert_array_equal, load_checkpoint(folder).params, params)
+
+
+def test_a_save_does_not_wait_for_who_holds_its_folder_for_as_long_as_that_lives() -> None:
+    params = init_params(jax.random.key(2), CONFIG.network)
+    with temporary_folder("explorer") as folder:
+        save_checkpoint(Checkpoint(params, CONFIG), folder)
+        jax.tree.map(np.testing.assert_array_equal, load_checkpoint(folder).params, params)
+
+
+def names_and_bytes(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_settings_survive_json() -> None:
@@ -218,12 +243,22 @@ def test_weights_of_another_shape_are_refused(folder: Path) -> None:
         load_checkpoint(folder)
 
 
-def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_weights_that_are_not_finite_are_neither_saved_nor_loaded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, odd: float
+) -> None:
     params = init_params(jax.random.key(3), CONFIG.network)
-    params["predict_in"]["w"] = params["predict_in"]["w"].at[0, 0].set(np.nan)
-    save_checkpoint(Checkpoint(params, CONFIG), tmp_path)
-    with pytest.raises(CheckpointError, match=r"predict_in.w is not finite"):
-        load_checkpoint(tmp_path)
+    params["predict_in"]["w"] = params["predict_in"]["w"].at[0, 0].set(odd)
+    before = names_and_bytes(folder)
+    for where in (folder, folder / "new"):
+        with pytest.raises(CheckpointError, match=r"predict_in.w is not finite; not saved"):
+            save_checkpoint(Checkpoint(params, CONFIG), where)
+    assert names_and_bytes(folder) == before
+    monkeypatch.setattr(checkpoints, "_refuse_not_finite", lambda *_: None)
+    save_checkpoint(Checkpoint(params, CONFIG), folder)
+    monkeypatch.undo()
+    with pytest.raises(CheckpointError, match=r"predict_in.w is not finite; train it again"):
+        load_checkpoint(folder)
 
 
 def test_the_shipped_generalist_is_of_this_version_and_small() -> None:

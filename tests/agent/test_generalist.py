@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -126,11 +128,31 @@ def test_the_command_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert load_checkpoint(tmp_path / "out").config == CONFIG
 
 
+def test_a_folder_in_which_another_training_runs_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until that ends; a run that was not ended by its own goes on at once."""
+
+    def run() -> None:
+        train(COURSE, CONFIG, tmp_path / "run", tmp_path / "run", lambda line: None)
+
+    def prepare(*_: object) -> NoReturn:
+        with pytest.raises(UsageError, match=r"run: another training .* --run"):
+            run()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(generalist, "_workloads", prepare)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            run()
+
+
 def test_a_training_that_trains_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match="0 rounds; 1 is the least"):
         Course(rounds=0)
-    with pytest.raises(ConfigError, match="s for the teacher"):
-        Course(teacher_seconds=-1.0)
+    for seconds in (-1.0, math.nan, 1e10):
+        with pytest.raises(ConfigError, match="s for the teacher; name 0 to 1000000000"):
+            Course(teacher_seconds=seconds)
 
 
 def test_a_family_that_was_trained_on_is_not_called_held_out(
