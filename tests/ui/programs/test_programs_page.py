@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,7 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.hlo.parse import MAX_TEXT_BYTES
 from engine.program.io import to_json
+from engine.program.library import SampleEntry
 from engine.solvers import Budget, solve
 from engine.workflows.compare import applicable
 from tests.program.hlo.modules import FIXTURES
@@ -102,18 +104,22 @@ def test_a_link_opens_a_program_and_a_bad_one_the_first() -> None:
     assert not lost.warning
 
 
-def test_every_best_plan_can_be_opened() -> None:
+SETS = (library.index, library.held_out, library.large, library.real)
+
+
+@pytest.mark.parametrize("entries", SETS, ids=lambda entries: entries.__name__)
+def test_every_best_plan_can_be_opened(entries: Callable[[], Sequence[SampleEntry]]) -> None:
     """From its file, or by the quick solver that makes it."""
-    for entry in library.index():
+    assert entries()
+    for entry in entries():
         name = opening.best_name(entry)
         if name == opening.BEST_KNOWN:
             assert entry.best_plan_path is not None and entry.best_plan_path.exists(), entry.name
         else:
             program = library.load_sample(entry.name)
-            assert name == opening.COMPILED or name in applicable(program), entry.name
-            if name == "evolution":
-                plan = solve(name, program, Budget(5.0))
-                assert simulate(program, plan).latency_s == pytest.approx(entry.best_s)
+            assert name in applicable(program), entry.name
+            plan = solve(name, program, Budget(5.0))
+            assert simulate(program, plan).latency_s == pytest.approx(entry.best_s), entry.name
 
 
 def test_a_what_if_is_a_program_of_its_own() -> None:

@@ -92,7 +92,7 @@ def test_drift_ends_with_the_game() -> None:
 
 def test_the_drift_figure_has_a_point_per_step() -> None:
     figure = drift_figure(drift(TRACE))
-    assert all(len(trace.x) == STEPS for trace in figure.data)
+    assert [len(trace.x) for trace in figure.data] == [STEPS] * 5
 
 
 def test_what_has_no_logarithm_is_a_gap() -> None:
