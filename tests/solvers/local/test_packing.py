@@ -40,6 +40,28 @@ def test_what_has_a_place_overlaps_nothing(some: list[Life], capacity: int) -> N
 
 
 @given(st.lists(lives(), max_size=20), st.integers(1, 32))
+def test_what_finds_no_place_would_fit_nowhere_in_the_memory_that_is_left(
+    some: list[Life], capacity: int
+) -> None:
+    """Where all stand one above the other there is a place for each."""
+    places = pack(some, capacity)
+    for life, place in zip(some, places, strict=True):
+        others = [
+            (low, low + other.size)
+            for other, low in zip(some, places, strict=True)
+            if low is not None and shares_slot(life, other)
+        ]
+        free = (
+            low
+            for low in range(life.lowest, capacity - life.size + 1)
+            if all(end <= low or low + life.size <= start for start, end in others)
+        )
+        assert place is not None or next(free, None) is None
+    height = sum(life.size for life in some) + max((life.lowest for life in some), default=0)
+    assert None not in pack(some, height)
+
+
+@given(st.lists(lives(), max_size=20), st.integers(1, 32))
 def test_places_that_are_hinted_at_stay_if_they_will_do(some: list[Life], capacity: int) -> None:
     before = pack(some, capacity)
     hinted = [
