@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from benchmarks import failures, program_options, tuning
-from benchmarks.rows import Row, read
+from benchmarks.rows import Row, program_of, read, set_of
 from benchmarks.settings import Settings
 from engine.compiler.steering.program_options import ProgramOption
 from engine.errors import CompileInterruptedError, CompilerError
-from engine.program import library
 
 
 def row(name: str, ours: float, chosen: float, plain: float, of: str = "samples") -> Row:
@@ -76,8 +75,14 @@ def test_what_earlier_runs_compiled_beyond_the_limit_makes_no_row(
     assert f"with {max(compiles)} whole compiles; remove" in told
 
 
-def test_program_options_to_try_are_chosen_on_no_held_out_program() -> None:
-    assert set(program_options.PROGRAMS) <= set(library.sample_names())
+def test_program_options_are_tried_on_samples_where_no_programs_are_named() -> None:
+    assert {set_of(name) for name in program_options.PROGRAMS} == {"samples"}
+
+
+def test_held_out_programs_on_which_options_to_try_were_chosen_are_named() -> None:
+    tried = {program_of(row) for row in read(program_options.ROWS)}
+    held_out = {name for name in tried if set_of(name) in ("held out", "real, held out")}
+    assert held_out == set(program_options.NOT_HELD_OUT) < tried
 
 
 def test_a_program_that_does_not_compile_ends_no_search(
