@@ -69,14 +69,27 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("section", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     root.add_argument("--programs", type=_names, default=(), help="comma-separated")
     root.add_argument(
-        "--solvers", type=_names, default=(), help="of table and best-plans, comma-separated"
+        "--solvers",
+        type=_names,
+        default=(),
+        help="of table, best-plans, exported and cold, comma-separated",
     )
-    root.add_argument("--arms", type=_names, default=(), help="of ablations, comma-separated")
+    root.add_argument(
+        "--arms", type=_names, default=(), help="of ablations and cold, comma-separated"
+    )
     root.add_argument("--weights", type=_names, default=(), help="NAME=FOLDER, comma-separated")
     root.add_argument(
-        "--seconds", type=float, help="of each run of the agent's sections, of bounds"
+        "--seconds",
+        type=float,
+        help="of each run of solvers, ablations, curve, table, portfolio, best-plans, bounds,"
+        " exported, tuning and cold",
     )
-    root.add_argument("--seed", type=int, default=own.seed, help="of the section solvers")
+    root.add_argument(
+        "--seed",
+        type=int,
+        default=own.seed,
+        help="of solvers, table, best-plans, exported, soundness, tuning, cold and kills",
+    )
     root.add_argument(
         "--games",
         type=int,
