@@ -14,10 +14,9 @@ from benchmarks.__main__ import SECTIONS
 from benchmarks.__main__ import parser as benchmarks_parser
 from engine.cli import main, parser
 from engine.errors import UsageError
+from tests.test_docs import PAGES
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("**/*.md"))]
 BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ENGINE, BENCHMARKS = "mallocmuzero", "python -m benchmarks"
 BEGINNINGS = {

@@ -52,7 +52,7 @@ alone, take the arguments from its name:
 
 ```
 make setup-compiler
-mallocmuzero capture MODEL --hardware HARDWARE --batch B [--train] -o P
+mallocmuzero capture lstm --hardware tpu-v5e --batch 64 --train -o P  # lstm-v5e-b64-train
 ```
 """
 
