@@ -175,7 +175,7 @@ def test_options_that_abort_the_compiler_are_named_in_one_line(
     said = capsys.readouterr()
     *announced, error = said.err.splitlines()
     assert (code, said.out) == (2, "")
-    assert all(line.startswith("compile ") for line in announced)
+    assert announced and all(line.startswith("compile ") for line in announced)
     assert "the compiler aborted (code -6: " in error
     assert "Check failed: prefetch_eagerness <= 1.0 (99 vs. 1)" in error
     assert "with the options xla_tpu_preferred_prefetch_overrides=" in error

@@ -328,7 +328,8 @@ def test_what_is_compiled_counts_as_compiled_and_not_as_predicted(
     predicted = [1010 * run.predicted_s(trial) / run._default_s for trial in run.trials]
     assert predicted == pytest.approx([910 if t is run.best else 1210 for t in run.trials])
     run._try_varied()
-    assert all(t.candidate.title.endswith(exports[1].title) for t in run.trials[len(exports) :])
+    varied = run.trials[len(exports) :]
+    assert varied and all(t.candidate.title.endswith(exports[1].title) for t in varied)
 
 
 def test_what_could_not_be_compiled_is_not_asked_for_again_in_the_run(
@@ -765,7 +766,7 @@ def test_with_little_time_the_best_candidate_is_compiled_whole(
     assert run.best is not None and run.best.candidate.origin != "captured"
     assert 2 <= run.num_compiles < run.compiles
     assert run.ran_out
-    assert all(at < seconds for at in planned_at)
+    assert all(at < seconds for at in planned_at) and bool(planned_at) == (seconds > 200.0)
     # It stops exploring in time for a compile, where there is time for one at all.
     assert clock.seconds <= max(seconds, 130.0) + 130.0 + 25.0
 
@@ -894,7 +895,7 @@ def test_what_options_and_what_placement_gain_is_told_apart(
     assert tuned.compiles <= 12
     # Of six compiles for program options there is one to draw; rules get the other five.
     assert tuned.random_compiles == tuned.compiles
-    assert all(len(session.asked) > 1 for session in option_search.under.values())
+    assert min(len(session.asked) for session in option_search.under.values()) > 1
     options = dict(tuned.flags.compiler_options)
     assert options["xla_x"] == "1"
     assert "xla_y" not in options

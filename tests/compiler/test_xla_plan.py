@@ -121,7 +121,7 @@ def test_what_a_loop_carries_stays_to_its_end() -> None:
     (region,) = program.regions
     assert (region.multiplicity, region.is_trip_count_known) == (6.0, True)
     crossing = [s for s in plan_of("scan").stays if s.start < region.start < s.end]
-    assert all(s.end >= region.end for s in crossing)
+    assert crossing and all(s.end >= region.end for s in crossing)
 
 
 def test_offsets_are_read_per_memory_space() -> None:

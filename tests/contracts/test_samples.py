@@ -68,7 +68,9 @@ def test_the_compilers_plan_keeps_to_its_heap_and_alignment(name: str) -> None:
     """As its log states them, whatever the file says that the program was captured with."""
     program = library.load_sample(name)
     device = DEVICES[program.hardware.name].with_scoped(target_of(program).scoped_bytes)
-    for stay in solve("xla_compiled", program).stays:
+    stays = solve("xla_compiled", program).stays
+    assert stays
+    for stay in stays:
         assert stay.offset % device.hardware.alignment == 0
         assert stay.offset >= device.scoped_bytes
         end = stay.offset + program.groups[stay.group].size_bytes

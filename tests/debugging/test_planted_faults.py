@@ -205,6 +205,7 @@ def test_forced_actions_are_obeyed_by_policy_and_search_and_timed_exactly() -> N
         legal = game.legal()
         wanted += [(move, a) for a in range(NUM_ACTIONS) if legal[a] and a != action]
         game.step(action)
+    assert len(wanted) > 4
     for name, grows in ((SEARCH, True), (POLICY, False)):
         for move, action in wanted[:4]:
             begun = forcing.begun(move, action)

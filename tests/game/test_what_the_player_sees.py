@@ -72,6 +72,7 @@ def walk(program: Program, seed: int) -> list[tuple[ReferenceGame, np.ndarray]]:
     known = features(program, encoded, lower_bound(program))
     position, game = env.reset(encoded), ReferenceGame(program)
     rng, seen = random.Random(seed), []
+    assert not game.is_over, "there is something to see"
     while not game.is_over:
         seen.append((game.clone(), np.asarray(OBSERVE(encoded, known, position))))
         action = rng.choice(game.legal_actions())

@@ -101,7 +101,9 @@ def test_judging_never_values_an_action_above_the_best_that_can_follow() -> None
     program = board(NAMES[1])
     game = ReferenceGame(program)
     _, games = known_games(program, [])
-    for action, found in judged(game, games).items():
+    values = judged(game, games)
+    assert sorted(values) == game.legal_actions()
+    for action, found in values.items():
         after = game.clone()
         after.step(action)
         best = best_from(after)
@@ -146,6 +148,7 @@ def test_the_line_of_a_decision_saves_what_its_row_says(name: str) -> None:
         while not own.is_over:
             own.step(dice.choice(own.legal_actions()))
         sheet = score(start, own.actions, range(start.num_moves), [], most=12)
+        assert sheet.rows
         known_s = own.total_reward * program.all_slow_s
         for row in reversed(sheet.rows):
             known_s += row.after_s + row.lost_s

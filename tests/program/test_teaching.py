@@ -49,4 +49,5 @@ def test_the_loop_lesson_has_a_loop_and_a_carried_state() -> None:
     assert program.groups[state].is_written
     # Eight runs of an instruction: eight times its seconds and its bytes.
     inside = [a for a in program.accesses if region.start <= a.time < region.end]
+    assert inside
     assert all(a.slow_bytes == 8 * program.values[a.value].size_bytes for a in inside)

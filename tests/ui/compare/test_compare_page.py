@@ -392,6 +392,7 @@ def test_a_click_on_the_chosen_tab_keeps_it() -> None:
 def test_the_gap_of_two_plans_is_ranked_by_slots_with_its_causes() -> None:
     at = opened("llamadecode-v5e-b8", mode="gap", plans="best known,xla_compiled")
     assert not at.warning
+    assert any("regains" in text.value for text in at.caption)
     table = next(t for t in at.dataframe if "share" in t.value).value
     assert list(table["cost"]) == sorted(table["cost"], reverse=True)
     assert str(table["tensor"].iloc[0]) in next(

@@ -82,6 +82,7 @@ def test_a_kept_line_is_replayed_move_by_move(program: Program, film: Film) -> N
 
 
 def test_players_play_as_many_moves_as_asked(film: Film) -> None:
+    assert len(players(film)) == 3
     for name, player in players(film).items():
         game = film.game_at(10)
         player.play(game, 7)

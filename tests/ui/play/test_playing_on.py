@@ -200,6 +200,7 @@ def test_an_opinion_belongs_to_its_position_only() -> None:
     assert found.prior == pytest.approx(trace.prior[2].tolist())
     assert found.num_visits == trace.root_visits()[2].sum()
     shapes = ghosts(game, found)["ghosts"]
+    assert shapes
     assert all(0 <= shape["visits"] <= 1 and 0 <= shape["prior"] <= 1 for shape in shapes)
     assert all("visits" not in shape for shape in ghosts(game)["ghosts"])
     other = ReferenceGame(program)
