@@ -283,6 +283,17 @@ def spelt_out(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+def as_text(body: Any) -> Any:
+    """JSON data with what is no character spelt out in its texts: files may have such names."""
+    if isinstance(body, str):
+        return body.encode(errors="backslashreplace").decode()
+    if isinstance(body, dict):
+        return {as_text(key): as_text(value) for key, value in body.items()}
+    if isinstance(body, list | tuple):
+        return [as_text(entry) for entry in body]
+    return body
+
+
 def is_file(path: Path) -> bool:
     """Whether there is a file of that name; False too for what no file can be called."""
     try:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from io import TextIOWrapper
 from typing import Any, TextIO
 
-from engine.files import json_text, spelt_out
+from engine.files import as_text, json_text, spelt_out
 from engine.hardware.unestimated_share import unestimated_remark, unestimated_share
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -45,7 +45,7 @@ def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]
     Raises ProgramFormatError for a result with a number that JSON has not, ReaderGone.
     """
     if options.json:
-        text = json_text(_as_text(body), "the result")
+        text = json_text(as_text(body), "the result")
     else:
         text = "\n".join(map(spelt_out, lines))
     # Flushed at once, so that a reader which is gone is noticed here.
@@ -56,17 +56,6 @@ def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]
         if isinstance(error, BrokenPipeError):
             raise ReaderGone from error
         raise
-
-
-def _as_text(body: Any) -> Any:
-    """JSON data with what is no character spelt out in its texts."""
-    if isinstance(body, str):
-        return body.encode(errors="backslashreplace").decode()
-    if isinstance(body, dict):
-        return {_as_text(key): _as_text(value) for key, value in body.items()}
-    if isinstance(body, list | tuple):
-        return [_as_text(entry) for entry in body]
-    return body
 
 
 def note(message: str) -> None:

@@ -4,14 +4,22 @@ what was done before.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from engine.errors import EngineError, ProgramFormatError, UsageError
-from engine.files import Finite, read_json, require_header, typed, write_bytes
+from engine.files import (
+    Finite,
+    as_text,
+    is_file,
+    json_text,
+    read_json,
+    require_header,
+    typed,
+    write_bytes,
+)
 from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
@@ -51,7 +59,8 @@ class _Kept(TypedDict):
 class Bench:
     """The comparisons made so far, by the names under which the programs were asked for.
 
-    `path`: a file that keeps them (None: nothing is kept).
+    `path`: a file that keeps them (None: nothing is kept). In names and rows is spelt out what is
+    no character: no file of JSON could hold it.
     """
 
     solvers: Sequence[str] | None
@@ -67,7 +76,7 @@ class Bench:
         """
         for name in self.solvers or ():
             find(name)
-        if self.path is None or not self.path.exists():
+        if self.path is None or not is_file(self.path) or self.path.stat().st_size == 0:
             return
         body = read_json(self.path)
         require_header(body, FORMAT, VERSION, str(self.path))
@@ -101,7 +110,7 @@ class Bench:
                 except Exception as error:  # noqa: BLE001 - whatever fails is this program's row
                     body = failed(name, reason_of(error))
                 self._keep(name, body)
-            yield name, self._rows[name]
+            yield name, self._rows[as_text(name)]
 
     def on_cluster(
         self, names: Sequence[str], address: str, cores: int
@@ -114,14 +123,14 @@ class Bench:
 
         found = {name: self._missing(name) for name in names}
         programs = {name: program for name, program in found.items() if program is not None}
-        yield from ((name, self._rows[name]) for name in names if name not in programs)
+        yield from ((name, self._rows[as_text(name)]) for name in names if name not in programs)
         asked = list(programs)
         for number, body in compare_on_cluster(
             list(programs.values()), self.solvers, self.budget, address, cores
         ):
             name = asked[number]
             self._keep(name, failed(name, str(body)) if isinstance(body, EngineError) else body)
-            yield name, self._rows[name]
+            yield name, self._rows[as_text(name)]
 
     def _missing(self, name: str) -> Program | None:
         """The program, if there is no comparison on it yet; one that cannot be read gets a row."""
@@ -130,14 +139,14 @@ class Bench:
         except EngineError as error:
             self._keep(name, failed(name, reason_of(error)))
             return None
-        row = self._rows.get(name)
+        row = self._rows.get(as_text(name))
         is_known = row is not None and row["content_hash"] == content_hash(program)
         return None if is_known else program
 
     def _keep(self, name: str, body: Comparison) -> None:
-        self._rows[name] = body
+        self._rows[as_text(name)] = as_text(body)
         if self.path is not None:
             rows = [{"asked": asked, **row} for asked, row in self._rows.items()]
             head = {"format": FORMAT, "version": VERSION}
-            text = json.dumps({**head, **self._settings, "rows": rows}, indent=1) + "\n"
-            write_bytes(self.path, text.encode())
+            body = {**head, **self._settings, "rows": rows}
+            write_bytes(self.path, (json_text(body, str(self.path), indent=1) + "\n").encode())

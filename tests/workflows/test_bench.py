@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +128,41 @@ def test_what_failed_is_tried_again_and_what_changed_too(
             save(load_sample(name), mine)
         bench(capsys, "--programs", str(mine), "-o", file)
     assert asked == [ONE, TWO]
+
+
+def test_a_name_that_is_no_text_is_found_again_among_the_results(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, asked: list[str]
+) -> None:
+    """Of a file that cannot be read, the row holds the name twice more."""
+    from engine.program.io import save
+    from engine.program.library import load_sample
+
+    mine, file = tmp_path / os.fsdecode(b"caf\xe9.json"), tmp_path / "results.json"
+    save(load_sample(ONE), mine)
+    names = f"{mine},{tmp_path / os.fsdecode(b'no-caf')}\udce9.json"
+    for _ in range(2):
+        code, body, err = bench(capsys, "--programs", names, "-o", str(file))
+        assert (code, "not JSON" in err) == (2, False)
+        assert [row["error"] is None for row in body["programs"]] == [True, False]
+    assert asked == [ONE]
+    assert len(json.loads(file.read_bytes())["rows"]) == 2
+
+
+def test_an_output_that_holds_nothing_is_not_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A device, a pipe, and the empty file that `mktemp` makes."""
+    empty, pipe = tmp_path / "empty.json", tmp_path / "pipe"
+    empty.touch()
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    for output in (empty, pipe, Path(os.devnull)):
+        code, body, _ = bench(capsys, "--programs", ONE, "-o", str(output))
+        assert (code, body["programs"][0]["error"]) == (0, None)
+    reader.join(10)
+    assert read == [empty.read_bytes()] and json.loads(read[0])["rows"][0]["asked"] == ONE
 
 
 def test_results_of_other_settings_are_not_mixed(
