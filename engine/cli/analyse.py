@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engine.cli.arguments import add_command, add_output, add_program, names
 from engine.cli.output import note, show, warn_of_unestimated
 from engine.errors import CheckpointError, UsageError
-from engine.files import write_bytes
+from engine.files import as_text, write_bytes
 from engine.hardware.unestimated_share import unestimated_remark
 from engine.program import library
 from engine.solvers.registry import refuse_bad_budget
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         remark = unestimated_remark(program)
         facts |= {"costs": remark} if remark else {}
         shown = GameReport(options.trace.name, facts, all_findings, study.completeness)
-        _write(options.report, program.name, blocks(program.name, [shown]))
+        write_report(options.report, program.name, blocks(program.name, [shown]))
     show(options, body, [*in_words(body), *finding_lines(body["findings"])])
     warn_of_unestimated(program)
     return 0
@@ -102,7 +102,7 @@ def run_ab(options: argparse.Namespace) -> int:
     body = result.to_json()
     if options.report is not None:
         title = ", ".join(asked)
-        _write(options.report, title, blocks(title, [], body))
+        write_report(options.report, title, blocks(title, [], body))
     lines = [
         f"{bout.program:28} {bout.first_s * 1e6:14.3f} us  {bout.second_s * 1e6:14.3f} us"
         f"  {bout.change_share:+8.2%}"
@@ -160,8 +160,9 @@ def _refuse_report(path: Path | None) -> None:
         raise UsageError(f"{path}: a report ends in .html or .md")
 
 
-def _write(path: Path, title: str, blocks: Sequence[Block]) -> None:
+def write_report(path: Path, title: str, blocks: Sequence[Block]) -> None:
+    """Write a report of its kind; in names of files is spelt out what is no character."""
     from engine.debugging.debug_report import html, markdown
 
     text = html(title, blocks) if path.suffix == ".html" else markdown(blocks)
-    write_bytes(path, text.encode())
+    write_bytes(path, as_text(text).encode())

@@ -1,7 +1,7 @@
 """The report of a debugger as Markdown and as one HTML page: findings, forced actions, an A/B.
 
 Both are made of the same blocks, so that they say the same. Names come from uploads: the HTML
-escapes everything, and the Markdown keeps table cells in one line.
+escapes everything, and the Markdown has no HTML and keeps what it says in one line.
 """
 
 from __future__ import annotations
@@ -169,16 +169,16 @@ def markdown(parts: Sequence[Block]) -> str:
 
 def _markdown(block: Block) -> str:
     if isinstance(block, Heading):
-        return f"{'#' * block.level} {_cell(block.text)}"
+        return f"{'#' * block.level} {_in_line(block.text)}"
     if isinstance(block, Table):
         if not block.rows:
             return "Nothing."
         lines = [block.columns, tuple("---" for _ in block.columns), *block.rows]
-        return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
-    return " ".join(block.split()) if isinstance(block, str) else ""
+        return "\n".join("| " + " | ".join(map(_in_line, line)) + " |" for line in lines)
+    return _in_line(block) if isinstance(block, str) else ""
 
 
-def _cell(text: str) -> str:
+def _in_line(text: str) -> str:
     flat = " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
     return escape(flat, quote=False)
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
+
+from engine.cli.analyse import write_report
 from engine.debugging.debug_report import MOST_ROWS, GameReport, blocks, html, markdown
 from engine.debugging.findings import inbox
 from engine.debugging.move_notes import Note
@@ -22,10 +26,10 @@ DUEL = {
 }
 
 
-def made(found: list | None = None) -> list:
+def made(found: list | None = None, model: str = "learned") -> list:
     found = game.found() if found is None else found
     notes = {inbox(found)[0].move: Note("g", inbox(found)[0].move, EVIL, True)}
-    report = GameReport("a game", {"model": "learned"}, found, 1.0, notes, [FORCED])
+    report = GameReport("a game", {"model": model}, found, 1.0, notes, [FORCED])
     return blocks(game.program().name, [report], DUEL, "http://here/?a=b&c=d")
 
 
@@ -43,11 +47,17 @@ def test_both_forms_say_the_same() -> None:
 
 def test_names_and_notes_cannot_break_out() -> None:
     evil = [replace(f, tensor=EVIL, instruction=EVIL) for f in game.found()]
-    page, text = html(EVIL, made(evil)), markdown(made(evil))
+    page, text = html(EVIL, made(evil, EVIL)), markdown(made(evil, EVIL))
     assert "<img" not in page and "<img" not in text
     assert "\n# no heading" not in text
     columns = {line.replace("\\|", "").count("|") for line in text.splitlines() if "Drop" in line}
     assert len(columns - {0}) <= 3
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.md"])
+def test_a_report_is_written_whose_names_are_no_text(tmp_path: Path, name: str) -> None:
+    write_report(tmp_path / name, "caf\udce9", [*made(), "of caf\udce9"])
+    assert "of caf\\udce9" in (tmp_path / name).read_text().replace("\\\\", "\\")
 
 
 def test_an_empty_game_has_a_report() -> None:
