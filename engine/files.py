@@ -71,7 +71,7 @@ def read_bytes(path: Path, limit: int = MAX_BYTES, advice: str = "") -> bytes:
         with path.open("rb") as file:
             data = file.read(limit + 1)
         if len(data) > limit:
-            raise ProgramFormatError(f"{path}: larger than {limit >> 20} MiB{advice}")
+            raise ProgramFormatError(f"{path}: larger than {_sized(limit)}{advice}")
         if data.startswith(_GZIP):
             data = unpacked(data, limit)
     except OSError as error:
@@ -79,8 +79,12 @@ def read_bytes(path: Path, limit: int = MAX_BYTES, advice: str = "") -> bytes:
     except (EOFError, zlib.error) as error:
         raise ProgramFormatError(f"{path}: cannot be read ({error})") from error
     if len(data) > limit:
-        raise ProgramFormatError(f"{path}: larger than {limit >> 20} MiB unpacked{advice}")
+        raise ProgramFormatError(f"{path}: larger than {_sized(limit)} unpacked{advice}")
     return data
+
+
+def _sized(limit: int) -> str:
+    return f"{limit >> 20} MiB" if limit >= 2**20 else f"{limit >> 10} KiB"
 
 
 def unpacked(data: bytes, limit: int) -> bytes:
@@ -300,6 +304,11 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:  # longer than a name may be
         return False
+
+
+def holds_something(path: Path) -> bool:
+    """Whether there is something in a file; a device or a pipe only takes what is written."""
+    return is_file(path) and path.stat().st_size > 0
 
 
 def state_of(*paths: Path) -> State:

@@ -133,8 +133,6 @@ def load_catalogue(folder: Path = FOLDER) -> Catalogue:
             lessons.append(read_lesson(path))
         except LessonError as error:
             broken.append(str(error))
-        except OSError as error:
-            broken.append(f"{path.name}: {error.strerror or error}")
     lessons.sort(key=lambda lesson: (lesson.order, lesson.name))
     kept, lost = _with_known_needs(lessons)
     return Catalogue(tuple(kept), (*broken, *lost))

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.errors import LessonError, StalePositionsError
-from engine.files import Finite, json_of, typed, write_bytes
+from engine.errors import LessonError, ProgramFormatError, StalePositionsError
+from engine.files import Finite, holds_something, json_of, read_bytes, typed, write_bytes
 from engine.game.move_list import moves
 from engine.game.moves import PLACE_RULES, RULES_VERSION, Rules
 from engine.game.notes import ACTION_DIGITS
@@ -106,16 +106,16 @@ def write_positions(games: Sequence[Mined], path: Path) -> None:
 
 
 def read_positions(path: Path = FILE) -> tuple[Mined, ...]:
-    """The positions in a file; none if there is no such file.
+    """The positions in a (gzipped) file; none if there is no such file, or nothing in it.
 
     Raises LessonError, StalePositionsError where there are some, but of another version.
     """
-    if not path.exists():
+    if not holds_something(path):
         return ()
-    if path.stat().st_size > _MOST_BYTES:
-        raise LessonError(f"{path.name}: larger than {_MOST_BYTES // 2**20} MiB")
     try:
-        body = json_of(path.read_bytes())
+        body = json_of(read_bytes(path, _MOST_BYTES))
+    except ProgramFormatError as error:
+        raise LessonError(str(error)) from error
     except (ValueError, RecursionError) as error:
         raise LessonError(f"{path.name}: not JSON ({type(error).__name__})") from error
     if not isinstance(body, dict) or body.get("format") != FORMAT:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from engine.errors import EngineError, LessonError
+from engine.errors import EngineError, LessonError, ProgramFormatError
+from engine.files import read_bytes
 from engine.game.move_list import moves
 from engine.game.moves import ACTION_NAMES, PLACE_RULES, Rules
 from engine.game.reference.game import ReferenceGame
@@ -51,11 +52,11 @@ class TomlFile:
     def __init__(self, path: Path) -> None:
         """Read it. Raises LessonError for what is no TOML, no text, or too large."""
         self.path = path
-        if path.stat().st_size > _MOST_BYTES:
-            raise LessonError(f"{path.name}: larger than {_MOST_BYTES // 1024} KiB")
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_bytes(path, _MOST_BYTES).decode()
             self._data = tomllib.loads(text)
+        except ProgramFormatError as error:
+            raise LessonError(str(error)) from error
         except UnicodeDecodeError as error:
             raise LessonError(f"{path.name}: not a UTF-8 text ({error.reason})") from error
         # Of numbers of many digits, and brackets in brackets, the reader says less.

@@ -13,7 +13,7 @@ from engine.errors import EngineError, ProgramFormatError, UsageError
 from engine.files import (
     Finite,
     as_text,
-    is_file,
+    holds_something,
     json_text,
     read_json,
     require_header,
@@ -76,7 +76,7 @@ class Bench:
         """
         for name in self.solvers or ():
             find(name)
-        if self.path is None or not is_file(self.path) or self.path.stat().st_size == 0:
+        if self.path is None or not holds_something(self.path):
             return
         body = read_json(self.path)
         require_header(body, FORMAT, VERSION, str(self.path))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -197,7 +199,18 @@ def test_a_file_read_again_is_the_same(tmp_path: Path) -> None:
     found = mined(NAMES[0], 60)
     write_positions(found, tmp_path / "p.json")
     assert read_positions(tmp_path / "p.json") == found
-    assert read_positions(tmp_path / "none.json") == ()
+    write_positions(found, tmp_path / "p.json.gz")
+    assert read_positions(tmp_path / "p.json.gz") == found
+    (tmp_path / "empty.json").touch()
+    for nothing in (tmp_path / "none.json", tmp_path / "empty.json", Path(os.devnull)):
+        assert read_positions(nothing) == ()
+
+
+def test_a_file_is_read_up_to_a_size_packed_or_not(tmp_path: Path) -> None:
+    for data in (bytes(2**24 + 1), gzip.compress(bytes(2**24 + 1))):
+        (tmp_path / "p.json").write_bytes(data)
+        with pytest.raises(LessonError, match="larger than 16 MiB"):
+            read_positions(tmp_path / "p.json")
 
 
 @pytest.mark.parametrize(

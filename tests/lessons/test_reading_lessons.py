@@ -96,8 +96,11 @@ def test_what_is_no_text_or_too_large_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LessonError, match=r"binary.toml: not a UTF-8 text"):
         read_lesson(path)
     path.write_text("# " + "x" * 300_000)
-    with pytest.raises(LessonError, match="larger than"):
-        read_lesson(path)
+    for endless in (path, Path("/dev/zero")):
+        with pytest.raises(LessonError, match="larger than 256 KiB"):
+            read_lesson(endless)
+    with pytest.raises(LessonError, match=r"gone\.toml: cannot be read \(No such file"):
+        read_lesson(tmp_path / "gone.toml")
     with pytest.raises(LessonError, match="other characters"):
         read(tmp_path, GOOD, "Bad Name.toml")
 
