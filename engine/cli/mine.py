@@ -16,6 +16,7 @@ from engine.plan.model import Plan
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
+from engine.solvers.registry import refuse_bad_budget
 
 _TRIES = 300
 _MOST_TOUCHES = 700
@@ -45,17 +46,19 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Mine one program after another; the file is written after each."""
-    from engine.lessons.mining import described, mine
+    from engine.lessons.mining import LEAST_TRIES, described, mine
 
+    refuse_bad_budget(1.0, options.seed)
     if options.describe:
         searching = {"tries": options.tries, "again": options.again}
         refuse_given("mine", "is for a search; leave it out with --describe", **searching)
         return _describe(options)
     tries = _TRIES if options.tries is None else options.tries
+    if tries < LEAST_TRIES:
+        raise UsageError(f"mine: --tries {tries}: name a whole number from {LEAST_TRIES} on")
     games = _known(options.output)
-    for name in _names(options, games):
-        program = library.load_sample(name)
-        entry = library.find_sample(name)
+    for entry in [*map(library.find_sample, _names(options, games))]:
+        name, program = entry.name, library.load_entry(entry)
         if _is_there(games, entry) and not options.again:
             note(f"{name}: is there already")
             continue
@@ -74,6 +77,8 @@ def _describe(options: argparse.Namespace) -> int:
     from engine.lessons.mining import described
 
     games = list(read_positions(options.output))
+    if not games:
+        raise UsageError(f"mine: {options.output} has no positions; leave --describe out first")
     there = {mined.program for mined in games}
     wanted = there if options.programs is None else options.programs
     if missing := [name for name in wanted if name not in there]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from engine.cli.arguments import add_command, add_output
 from engine.cli.capture import add_study
-from engine.cli.output import note, show
-from engine.errors import FAILURES
+from engine.cli.output import complain, note, show
+from engine.errors import FAILURES, UsageError
 from engine.plan.model import Plan
 from engine.program import library
 from engine.program.io import save
@@ -47,32 +47,40 @@ def run_observe(options: argparse.Namespace) -> int:
 
     Of several, one that cannot be compiled is noted on stderr and passed over.
     """
-    names = options.names or quick_first(captured_names())
+    entries = [*map(library.find_sample, options.names or quick_first(captured_names()))]
     compiles = COMPILES if options.compiles is None else at_least_one(options.compiles)
     solving = planners(options.solvers, options.seconds)
     raw = compiles_folder() if options.raw is None else options.raw
     rows = []
-    for name in names:
+    for entry in entries:
         try:
-            count = _observe(library.find_sample(name), raw, solving, compiles)
+            count = _observe(entry, raw, solving, compiles)
         except FAILURES as error:
-            if len(names) == 1:
+            if len(entries) == 1:
                 raise
-            note(f"{name}: {error}")
+            note(f"{entry.name}: {error}")
             continue
-        rows.append({"program": name, "compiles": count})
+        rows.append({"program": entry.name, "compiles": count})
     lines = [f"{row['program']}: {row['compiles']} compiles known" for row in rows]
     show(options, {"programs": rows}, lines)
+    if not rows:
+        return complain(f"observe: none of {len(entries)} programs could be compiled")
     return 0
 
 
 def run_refit(options: argparse.Namespace) -> int:
     """Predict each placement by the others; write the refitted programs where asked."""
+    from engine.compiler.costs.observations import observations_path
+
     rows, lines = [], []
-    for name in options.names or observed_names():
-        errors = _refit(library.find_sample(name), options)
-        rows.append({"program": name, "errors": errors})
-        lines += _error_lines(name, errors)
+    entries = [*map(library.find_sample, options.names or observed_names())]
+    for entry in entries:
+        if not observations_path(entry.name, entry.folder).exists():
+            raise UsageError(f"{entry.name}: nothing was observed; mallocmuzero observe does it")
+    for entry in entries:
+        errors = _refit(entry, options)
+        rows.append({"program": entry.name, "errors": errors})
+        lines += _error_lines(entry.name, errors)
     show(options, {"programs": rows}, lines)
     return 0
 

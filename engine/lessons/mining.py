@@ -88,8 +88,8 @@ MARGIN = 5e-4
 """Least lead of the strong continuation over its best rival, as a share of the all-slow latency."""
 TRAPS, OTHERS = 7, 2
 """Positions per program at which greedy is wrong, and such at which it is right."""
-_PER_RIVAL = 25
-"""One try of so many goes to each rival of each position."""
+LEAST_TRIES = 25
+"""One try of so many goes to each rival of each position: with fewer no rival is looked for."""
 _MOST_ROUNDS = 6
 _APART = 3
 """Moves between two positions of one program."""
@@ -181,7 +181,7 @@ def _on_strong(
             continue
         game = _at(start, strong.actions, move)
         line = strong.actions[move:]
-        margin, rival = _margin(game, line, strong.total_reward, games, dice, tries // _PER_RIVAL)
+        margin, rival = _margin(game, line, strong.total_reward, games, dice, tries // LEAST_TRIES)
         if rival is not None and margin < -_HAIR and not is_last:
             raise _Refuted(rival)
         if margin >= MARGIN:
@@ -219,7 +219,7 @@ def _on_others(
             line = values[best].actions
             if KINDS[best] != KINDS[best_action(game)]:
                 total = values[best].saved_s / game.program.all_slow_s
-                margin, _ = _margin(game, line, total, (strong, *games), dice, tries // _PER_RIVAL)
+                margin, _ = _margin(game, line, total, (strong, *games), dice, tries // LEAST_TRIES)
                 if margin >= MARGIN:
                     finds.append(Find(move, (*game.actions, *line), True))
         game.step(actions[move])

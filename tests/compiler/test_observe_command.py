@@ -59,3 +59,8 @@ def test_of_several_one_that_cannot_be_compiled_is_passed_over(
     assert f"{REFUSED}: it makes another program of it" in said.err
     assert said.out.startswith(f"{NAME}: ")
     assert main(["observe", REFUSED]) == 2
+    capsys.readouterr()
+    assert main(["observe", REFUSED, REFUSED, "--json"]) == 2
+    said = capsys.readouterr()
+    assert json.loads(said.out) == {"programs": []}
+    assert said.err.splitlines()[-1] == "error: observe: none of 2 programs could be compiled"

@@ -262,7 +262,7 @@ def test_the_command_goes_on_where_it_was(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "p.json"
-    arguments = ["mine", "-o", str(path), "--tries", "20", "--programs"]
+    arguments = ["mine", "-o", str(path), "--tries", "25", "--programs"]
     assert main([*arguments, "lstm-v5e-b128"]) == 0
     first = read_positions(path)
     assert {m.program for m in first} == {"lstm-v5e-b128"}
@@ -283,7 +283,7 @@ def test_another_file_is_not_overwritten_and_positions_of_other_rules_are(
     path = tmp_path / "program.json"
     save(library.load_sample("teach-keep-or-drop"), path)
     before = path.read_bytes()
-    arguments = ["mine", "-o", str(path), "--tries", "20", "--programs", "teach-keep-or-drop"]
+    arguments = ["mine", "-o", str(path), "--tries", "25", "--programs", "teach-keep-or-drop"]
     assert main(arguments) == 2
     assert "program.json: not a file of positions" in capsys.readouterr().err
     assert path.read_bytes() == before
@@ -302,7 +302,7 @@ def test_programs_that_have_changed_are_mined_anew_and_those_gone_are_dropped(
     path, name = tmp_path / "p.json", "mlpae-v5p-b4096"
     old = Mined(name, "of old", "long_high", 0, 20, "012", (1,))
     write_positions([old, replace(old, program="gone")], path)
-    assert main(["mine", "-o", str(path), "--tries", "20"]) == 0
+    assert main(["mine", "-o", str(path), "--tries", "25"]) == 0
     assert "gone: is no sample any more" in capsys.readouterr().err
     found = read_positions(path)
     assert {m.program for m in found} == {name}
