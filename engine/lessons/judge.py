@@ -17,6 +17,8 @@ from engine.plan.simulate import Simulation, simulate
 
 MOST_POSITIONS = 60_000
 """More would keep a page waiting: a lesson's board is small."""
+MOST_MOVES = 500
+"""The search goes one deeper with each, and Python's stack is not endless."""
 _HAIR = 1e-12
 """Shares of all slow that are the rounding of a sum."""
 
@@ -66,6 +68,8 @@ class _Search:
         self._left.reverse()
 
     def run(self) -> Best | None:
+        if len(self._root.moves) - self._root.move_index > MOST_MOVES:
+            raise self._too_large(f"{MOST_MOVES} moves")
         self._visit(self._root)
         return self._best
 
@@ -80,13 +84,14 @@ class _Search:
             return
         self._num_positions += 1
         if self._num_positions > MOST_POSITIONS:
-            raise LessonError(
-                f"{game.program.name}: more than {MOST_POSITIONS:,} positions; take fewer steps"
-            )
+            raise self._too_large(f"{MOST_POSITIONS:,} positions")
         for action in sorted(game.legal_actions(), key=lambda a: -immediate_reward(game, a)):
             following = game.clone()
             following.step(action)
             self._visit(following)
+
+    def _too_large(self, most: str) -> LessonError:
+        return LessonError(f"{self._root.program.name}: more than {most}; take fewer steps")
 
 
 MOST_STARS = 3

@@ -111,6 +111,12 @@ def test_a_board_that_is_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch) 
         best_from(ReferenceGame(library.load_sample("teach-loop-carry")))
 
 
+def test_a_game_that_is_too_long_is_an_error() -> None:
+    """On each move a search goes one deeper."""
+    with pytest.raises(LessonError, match=f"more than {judge.MOST_MOVES} moves; take fewer steps"):
+        best_from(ReferenceGame(library.load_sample("gpt-v5e-b8-train")))
+
+
 def test_looking_ahead_sees_as_far_as_it_looks() -> None:
     game = ReferenceGame(library.load_sample("teach-fragmentation"))
     legal = game.legal_actions()
