@@ -333,8 +333,11 @@ class _Writer:
             self._numbers[tensor] = self._draft.write(tensor, size, is_live_out=is_output)
             outputs.discard(tensor)
         self._updates(step, outputs)
+        touched = {access.value for access in self._draft.accesses if access.time == slot}
         for tensor, saved_us in step.numbers("saves").items():
             self._known(step, "saves", tensor)
+            if self._numbers[tensor] not in touched:
+                raise step.error(f"this step does not touch the tensor {tensor!r}", "saves")
             self._saved[slot, self._numbers[tensor]] = saved_us * MICROSECOND
         step.end()
 

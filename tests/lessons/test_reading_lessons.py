@@ -66,6 +66,11 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
         ('reads = ["x"]', 'reads = ["y"]', r"line 17, .*: there is no tensor 'y' before this"),
         ("{x = 32}", "{x = 0}", r"line 16, .*makes: x must be a number above 0"),
         ("{x = 32}", "{x = 0.5}", r"line 16, .*: sizes are whole KiB"),
+        (
+            'reads = ["x"]}',
+            'reads = ["x"], saves = {w = 1}}',
+            r"line 17, .*saves: this step does not touch the tensor 'w'",
+        ),
         ("{x = 32}", "{w = 32}", r"line 16, .*makes: the tensor 'w' is there already"),
         ('name = "second"', 'name = "first"', r"line 17, .*'first' is there twice"),
         ("inputs =", 'sample = "nobody"\ninputs =', r"line 14, program.sample: no sample program"),
