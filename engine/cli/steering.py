@@ -123,9 +123,10 @@ def run_export(options: argparse.Namespace) -> int:
     from engine.compiler.steering.flags_file import save_flags
 
     program = library.resolve(options.program)
-    flags = _flags_in(read_json(options.plan), options.plan)
+    body = read_json(options.plan)
+    flags = _flags_in(body, options.plan)
     if flags is None:
-        flags = _exported(options, program)
+        flags = _exported(options, program, plan_from_json(body, str(options.plan)))
         if options.output is not None:
             save_flags(flags, options.output)
     else:
@@ -136,12 +137,11 @@ def run_export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _exported(options: argparse.Namespace, program: Program) -> Flags:
+def _exported(options: argparse.Namespace, program: Program, plan: Plan) -> Flags:
     """The export of a plan that `--variant` names; lists all."""
     from engine.compiler.steering.export import aims, exports
     from engine.compiler.steering.flags_file import Flags
 
-    plan = load_plan(options.plan)
     made, number = exports(program, plan), options.variant or 0
     if not 0 <= number < len(made):
         raise UsageError(f"export: --variant is 0 to {len(made) - 1}, not {number}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import os
 from collections.abc import Callable
@@ -74,6 +75,15 @@ def test_export_writes_flags_and_prints_three_ways(
     assert len(err.splitlines()) == 12
     _, out, _ = run("export", "gptdecode-v5e-b8", plan_path, "--variant", 3, "--json")
     assert json.loads(out)["compiler_options"] == flags.compiler_options
+
+
+def test_export_takes_a_plan_from_a_pipe(run: Run, plan_path: Path, tmp_path: Path) -> None:
+    """It can be read once."""
+    reading, writing = os.pipe()
+    os.write(writing, gzip.compress(plan_path.read_bytes()))
+    os.close(writing)
+    assert run("export", "gptdecode-v5e-b8", f"/dev/fd/{reading}", "--json")[0] == 0
+    os.close(reading)
 
 
 def test_export_refuses_what_it_cannot_do(run: Run, plan_path: Path, tmp_path: Path) -> None:
