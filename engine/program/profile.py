@@ -205,6 +205,8 @@ def _measured(program: Program, slot: int, times: Mapping[str, float]) -> float 
 
 
 def _of_table(data: bytes, where: str) -> dict[str, Mapping[str, float]]:
+    # Of the whole process. XProf states the text of an instruction, of any length.
+    csv.field_size_limit(MAX_BYTES)
     try:
         rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"))))
     except (UnicodeDecodeError, csv.Error) as error:
@@ -274,7 +276,14 @@ def _of_trace(data: bytes, where: str) -> dict[str, Mapping[str, float]]:
         body = msgspec.json.decode(data, type=_Trace | _Events)
         events = body.traceEvents if isinstance(body, _Trace) else body
         found = _by_program([event for event in events if isinstance(event, _Event)])
-    except (msgspec.DecodeError, ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        msgspec.DecodeError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise ProgramFormatError(f"{where}: not a trace of XProf ({error!r:.100})") from error
     if not found:
         raise ProgramFormatError(

@@ -77,6 +77,12 @@ def test_the_table_of_xprof_is_read_by_program(tmp_path: Path) -> None:
     }
 
 
+def test_a_field_may_be_as_long_as_its_file(tmp_path: Path) -> None:
+    """XProf states the whole text of an instruction."""
+    found = read_profile(written(tmp_path, f"instruction,HLO,time_us\na,{'x' * 200_000},3\n"))
+    assert found.programs == {"": {"a": pytest.approx(3 * US)}}
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -175,6 +181,8 @@ def test_a_trace_may_be_larger_than_other_json_but_not_without_an_end(
         {"ph": "X", "pid": [1], "tid": 2, "name": "sort.3", "ts": 1, "dur": 1},
         {"ph": "X", "pid": 1, "tid": 2, "name": "sort.3", "ts": "soon", "dur": 1},
         {"ph": "X", "pid": 1, "tid": 2, "name": "sort.3", "ts": 1},
+        {"ph": "X", "pid": 1, "tid": 2, "name": "sort.3", "ts": 10**400, "dur": 1},
+        {"ph": "X", "pid": 1, "tid": 2, "name": "sort.3", "ts": 1, "dur": 10**400},
         {"ph": "X", "pid": 1, "tid": 2, "name": "sort.3", "ts": 1, "dur": 1, "args": "none"},
         {"ph": "M", "pid": 1, "tid": 2, "name": "process_name", "args": {"name": 7}},
     ],
