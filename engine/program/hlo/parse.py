@@ -23,7 +23,7 @@ WAIT = 1.5
 
 _ROOT = Path(__file__).resolve().parents[3]
 _BEGIN = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*(?=HloModule\b)", re.M)
-_BLANK_LINE = re.compile(rb"\n\s*\n")
+_QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _COUNTS = re.compile(rb"[\s,](replica_count|num_partitions)=(\d{1,9})\b")
 _CONTROL = re.compile(rb"[\x00-\x08]")
 
@@ -59,8 +59,11 @@ def parse_hlo(data: bytes, where: str) -> Any:
 
 
 def _tell_devices(module: Any, text: bytes) -> None:
-    """Note for how many devices the head of a text says that it is: XLA's parser leaves it out."""
-    stated = dict(_COUNTS.findall(_BLANK_LINE.split(text.lstrip(), maxsplit=1)[0]))
+    """Note for how many devices the head of a text, a line, says that it is: XLA's parser leaves it
+    out. What stands in quotes is somebody's metadata.
+    """
+    head = text.lstrip().partition(b"\n")[0]
+    stated = dict(_COUNTS.findall(_QUOTED.sub(b"", head)))
     module.device_assignment.replica_count = int(stated.get(b"replica_count", 1))
     module.device_assignment.computation_count = int(stated.get(b"num_partitions", 1))
 

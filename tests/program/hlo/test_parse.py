@@ -111,6 +111,16 @@ def test_how_many_devices_a_module_is_for_is_read_off_its_head(head: str, device
             assert devices_in(parse_hlo(data, "dump")) == devices
 
 
+def test_what_metadata_say_of_devices_is_not_of_the_module() -> None:
+    name = ', metadata={op_name="a, num_partitions=64"}\n'
+    body = GOOD.replace(b"tanh(a)\n", b"tanh(a)" + name.encode()).replace(b"\n\n", b"\n", 1)
+    head = (
+        b'is_scheduled=true, frontend_attributes={mesh="a \\" b, replica_count=2"}, replica_count=4'
+    )
+    for text, devices in ((body, 1), (body.replace(b"is_scheduled=true", head, 1), 4)):
+        assert devices_in(parse_hlo(text, "dump")) == devices
+
+
 def test_how_many_devices_a_message_is_for_is_read_off_its_assignment() -> None:
     message = forms_of(GOOD)["module message"]
     assert devices_in(parse_hlo(message, "dump")) == 1
