@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any, Protocol, TypeVar
 
 from engine.errors import ProgramFormatError, UsageError
@@ -60,13 +61,21 @@ class Counts:
 
     def __post_init__(self) -> None:
         """Raises UsageError for counts that cannot be."""
+        for counts in (self.trips, self.shares):
+            if not isinstance(counts, Mapping):
+                raise UsageError(f"{counts!r:.60}: counts go by the name of their instruction")
         for name, count in self.trips.items():
-            if not (1 <= count <= MAX_TRIP_COUNT and count == int(count)):
+            is_number = isinstance(count, Real)
+            if not (is_number and 1 <= count <= MAX_TRIP_COUNT and count == int(count)):
                 raise UsageError(
                     f"{name}={count}: a trip count is a whole number, 1 to {MAX_TRIP_COUNT}"
                 )
-        for name, shares in self.shares.items():
-            is_taken = all(share >= LEAST_SHARE for share in shares)
+        for name, given in self.shares.items():
+            is_list = isinstance(given, Iterable) and not isinstance(given, str)
+            shares: list[Any] = list(given) if is_list else [repr(given)]
+            is_taken = all(
+                isinstance(share, Real) and float(share) >= LEAST_SHARE for share in shares
+            )
             if not (is_taken and abs(math.fsum(shares) - 1) < 1e-6):
                 shown = ",".join(map(str, shares))
                 raise UsageError(

@@ -36,17 +36,15 @@ _TRACE = ".npz"
 def load(name_or_path: str, kind: type | None = None) -> Kind:
     """What a file holds, or the sample program of a name. `kind`: what it is to hold, if not any.
 
-    Raises UnknownNameError, ProgramFormatError for a file of no kind or of another one, and what
-    the reader of its kind raises.
+    Raises UsageError for a kind that there is not, UnknownNameError, ProgramFormatError for a file
+    of no kind or of another one, and what the reader of its kind raises.
     """
+    if kind is not None and not (isinstance(kind, type) and kind in _WORDS):
+        raise UsageError(f"load: {kind!r:.60} is none of {', '.join(k.__name__ for k in _WORDS)}")
     found = _load(name_or_path)
     if kind is not None and not isinstance(found, kind):
-        wanted = _WORDS.get(kind)
-        if wanted is None:
-            raise UsageError(
-                f"load: {kind!r:.60} is none of {', '.join(k.__name__ for k in _WORDS)}"
-            )
-        raise ProgramFormatError(f"{name_or_path}: holds {_WORDS[type(found)]}, not {wanted}")
+        held = _WORDS[type(found)]
+        raise ProgramFormatError(f"{name_or_path}: holds {held}, not {_WORDS[kind]}")
     return found
 
 

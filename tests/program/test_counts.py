@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,9 +154,17 @@ def test_a_what_if_keeps_them(dump: Path) -> None:
 
 
 def test_a_loop_has_whole_iterations() -> None:
-    for count in (3.4, float("nan"), float("inf")):
+    for count in (3.4, float("nan"), float("inf"), "40", None):
         with pytest.raises(UsageError, match=f"w={count}: a trip count is a whole number, 1 to"):
             Counts({"w": count})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("shares", [0.5, 1.0, "0.5,0.5", ["0.5", "0.5"], None])
+def test_shares_are_a_list_of_numbers(shares: Any) -> None:
+    with pytest.raises(UsageError, match=r"c=.*: the shares of branches are .* and add up to 1"):
+        Counts({}, {"c": shares})
+    with pytest.raises(UsageError, match="counts go by the name of their instruction"):
+        Counts({}, shares)
 
 
 @pytest.mark.parametrize(

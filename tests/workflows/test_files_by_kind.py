@@ -60,6 +60,9 @@ def test_another_kind_than_the_one_asked_for_is_refused(tmp_path: Path) -> None:
         mallocmuzero.load(tmp_path / "plan.json", Program)
     with pytest.raises(UsageError, match="is none of Program, Plan"):
         mallocmuzero.load(tmp_path / "plan.json", int)  # type: ignore[type-var]
+    for name in ("teach-prefetch", str(tmp_path / "gone.json")):
+        with pytest.raises(UsageError, match="'Plan' is none of Program, Plan"):
+            mallocmuzero.load(name, "Plan")  # type: ignore[call-overload]
     with pytest.raises(UsageError, match="int is none of"):
         mallocmuzero.save(3, tmp_path / "plan.json")  # type: ignore[arg-type]
 
