@@ -39,9 +39,13 @@ KIND = "what-if"
 """`provenance["kind"]` of a derived program."""
 
 _MIB = 2**20
-_GIGA = 1e9
-_NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
-"""Pattern of a number in a link, which may say anything: no more digits than needed."""
+_GIGA = 9
+"""Digits of what a GB has more than a byte."""
+_SIZE = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
+_SPEED = r"[0-9]{1,17}(?:\.[0-9]{1,25})?(?:e[+-][0-9]{1,3})?"
+"""Patterns of numbers in a link, which may say anything: no more digits than needed."""
+_CHIP = "|".join(map(re.escape, DEVICES))
+_WISHED = re.compile(f"(.+?)(?:~({_CHIP}))?(?:~({_SIZE})MiB)?(?:~({_SPEED})GBps)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -63,33 +67,28 @@ def name_of(original: str, wish: WhatIf) -> str:
     if wish.hardware is not None:
         parts.append(wish.hardware)
     if wish.fast_bytes is not None:
-        parts.append(f"{_digits(Decimal(wish.fast_bytes) / _MIB)}MiB")
+        size = f"{Decimal(wish.fast_bytes) / _MIB:.12f}".rstrip("0").rstrip(".")
+        parts.append(f"{size}MiB")
     if wish.bandwidth is not None:
-        parts.append(f"{_digits(Decimal(f'{wish.bandwidth / _GIGA:.10g}'))}GBps")
+        speed = Decimal(repr(float(wish.bandwidth))).scaleb(-_GIGA).normalize()
+        is_usual = 1e-7 < float(speed) < 1e17
+        parts.append(f"{speed:f}GBps" if is_usual else f"{speed:e}GBps")
     return "~".join(parts)
 
 
-def _digits(number: Decimal) -> str:
-    """A number as `_NUMBER` reads it: without an exponent, and no more decimals than needed."""
-    return f"{number:.12f}".rstrip("0").rstrip(".")
-
-
 def wish_of(name: str) -> tuple[str, WhatIf] | None:
-    """The original's name and the wish in a name made by `name_of`; None for any other name."""
-    original, *parts = name.split("~")
-    texts: dict[str, str] = {}
-    for part in parts:
-        match = re.fullmatch(f"({_NUMBER})(MiB|GBps)", part)
-        key, text = (match[2], match[1]) if match else ("hardware", part)
-        if key in texts or not part:
-            return None
-        texts[key] = text
-    if not texts:
+    """The original's name and the wish in a name made by `name_of`; None for any other name.
+
+    What looks like a wish at the end of an original's own name is taken for one.
+    """
+    match = _WISHED.fullmatch(name)
+    if match is None or not any(match.groups()[1:]):
         return None
+    original, hardware, size, speed = match.groups()
     wish = WhatIf(
-        hardware=texts.get("hardware"),
-        fast_bytes=round(float(texts["MiB"]) * _MIB) if "MiB" in texts else None,
-        bandwidth=float(texts["GBps"]) * _GIGA if "GBps" in texts else None,
+        hardware=hardware,
+        fast_bytes=round(float(size) * _MIB) if size else None,
+        bandwidth=float(Decimal(speed).scaleb(_GIGA)) if speed else None,
     )
     return original, wish
 

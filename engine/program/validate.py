@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from engine.errors import ProgramFormatError
@@ -33,7 +34,7 @@ def _first_problem(program: Program) -> str:
     hardware = program.hardware
     if not (0 < hardware.alignment <= 2**24 and 0 < hardware.fast_bytes <= 2**40):
         return "hardware has an impossible alignment or fast_bytes"
-    if not (hardware.bandwidth > LEAST_BANDWIDTH and hardware.clock_hz > 0):
+    if not (LEAST_BANDWIDTH < hardware.bandwidth < math.inf and 0 < hardware.clock_hz < math.inf):
         return "hardware has no bandwidth or clock"
     if not 0 <= hardware.max_cross_program_prefetches <= 1000:
         return "hardware has an impossible max_cross_program_prefetches"
@@ -71,6 +72,8 @@ def _instruction_problem(program: Program) -> str:
         numbers = (instruction.fast_s, instruction.reserved_bytes, instruction.scratch_bytes)
         if min(*numbers, instruction.flops, instruction.floor_s, instruction.priced_s) < 0:
             return f"instruction {time} has a negative time, scratch or count of operations"
+        if not math.isfinite(instruction.floor_s + instruction.flops):
+            return f"instruction {time} has no finite floor or count of operations"
         if instruction.priced_s > instruction.fast_s * (1 + ROUNDING):
             return f"instruction {time} has a price above its time with all accesses fast"
         reserved, used = instruction.reserved_bytes, instruction.scratch_bytes
@@ -102,6 +105,8 @@ def _access_problem(program: Program) -> str:
             return f"access {index} writes a value that another instruction defines"
         if min(access.slow_bytes, access.uncertainty_s, access.in_flight) < 0:
             return f"access {index} has a negative uncertainty, size or number of slots in flight"
+        if not math.isfinite(access.uncertainty_s):
+            return f"access {index} has no finite uncertainty"
         if access.slow_bytes > MAX_BYTES:
             return f"access {index} moves {access.slow_bytes} bytes in one run, which is absurd"
         if access.saving_s < 0 and not access.is_write:

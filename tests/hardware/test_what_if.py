@@ -17,6 +17,7 @@ from engine.program.io import content_hash, from_json, to_json
 from engine.program.model import Program
 from engine.solvers import solve
 from tests.program.floored import FLOOR_S, floored
+from tests.program.uncertain import uncertain
 from tests.strategies import all_slow_plan
 
 
@@ -121,6 +122,11 @@ def test_impossible_wishes_say_why(program: Program) -> None:
         derive(scoped, WhatIf(fast_bytes=MIB), "tiny")
     with pytest.raises(ProgramFormatError, match="bandwidth"):
         derive(program, WhatIf(bandwidth=0.0), "still")
+    for bandwidth in (float("inf"), float("nan"), 1e-3):
+        hardware = replace(program.hardware, bandwidth=1e308)
+        said = "endless: (hardware has no|a bandwidth of nan|access 0 has no finite)"
+        with pytest.raises(ProgramFormatError, match=said):
+            derive(replace(uncertain(), hardware=hardware), WhatIf(bandwidth=bandwidth), "endless")
     with pytest.raises(UnknownNameError):
         derive(program, WhatIf("tpu-v99"), "what")
 
@@ -142,12 +148,18 @@ def _of(program: Program, time: int) -> list:  # type: ignore[type-arg]
         WhatIf(bandwidth=1e5),
         WhatIf(bandwidth=2e15),
         WhatIf(bandwidth=123_456.7e9),
+        WhatIf(bandwidth=1e22),
+        WhatIf(bandwidth=4e-4),
+        WhatIf(bandwidth=1.7e308),
+        WhatIf(bandwidth=1.1 * 819.2e9),
     ],
 )
-def test_the_name_says_what_was_wished(wish: WhatIf) -> None:
-    assert wish_of(name_of("bert-v5e-b32", wish)) == ("bert-v5e-b32", wish)
+@pytest.mark.parametrize("name", ["bert-v5e-b32", "a~", "a~x", "a~1MiB~x"])
+def test_the_name_says_what_was_wished(wish: WhatIf, name: str) -> None:
+    assert wish_of(name_of(name, wish)) == (name, wish)
+    assert len(name_of(name, wish)) < len(name) + 32
 
 
-@pytest.mark.parametrize("name", ["bert-v5e-b32", "a~", "a~~64MiB", "a~1MiB~2MiB", "a~x~y"])
+@pytest.mark.parametrize("name", ["bert-v5e-b32", "a~", "a~1e3MiB~x", "a~x~y", "~64MiB", "a~eGBps"])
 def test_other_names_wish_nothing(name: str) -> None:
     assert wish_of(name) is None
