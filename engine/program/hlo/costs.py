@@ -28,15 +28,17 @@ _ALLOCATIONS = {"AllocateBuffer", "CreateBuffer"}
 
 _FACTORISATIONS: Mapping[str, Callable[[int, int], float]] = {
     "Cholesky": lambda m, n: n**3 / 3,
-    "LuDecompositionBlock": lambda m, n: m * n**2 - n**3 / 3,
-    "QrDecompositionBlock": lambda m, n: 2 * n**2 * (m - n / 3),
+    "LuDecompositionBlock": lambda m, n: min(m, n) ** 2 * (max(m, n) - min(m, n) / 3),
+    "QrDecompositionBlock": lambda m, n: 2 * min(m, n) ** 2 * (max(m, n) - min(m, n) / 3),
     "CompactWyHelper": lambda m, n: n**3 / 3,
     "InvertDiagBlocksLowerTriangular": lambda m, n: n**3 / 3,
     # The first of four blocks.
     "EighTpu": lambda m, n: 9 * (2 * n) ** 3,
 }
 """Operations of the TPU's own factorisations of one `[m, n]` matrix (Golub and Van Loan, Matrix
-Computations, 4th ed.: 4.2, 3.2, 5.2, 8.3); what they do beyond that, or in turn, is not counted."""
+Computations, 4th ed.: 4.2, 3.2, 5.2, 8.3; of wide ones LAPACK Working Note 41, DGETRF and DGEQRF,
+whose counts are the same with m and n exchanged); what they do beyond that, or in turn, is not
+counted."""
 
 
 class Work:

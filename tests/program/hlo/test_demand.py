@@ -287,6 +287,8 @@ def test_a_sort_passes_the_stages_of_a_network() -> None:
         ("Cholesky", "f32[128,128]", 128**3 / 3),
         ("LuDecompositionBlock", "f32[256,128]", 128**2 * (256 - 128 / 3)),
         ("QrDecompositionBlock", "f32[256,128]", 2 * 128**2 * (256 - 128 / 3)),
+        ("LuDecompositionBlock", "f32[8,128]", 8**2 * (128 - 8 / 3)),
+        ("QrDecompositionBlock", "f32[2,8,128]", 2 * 2 * 8**2 * (128 - 8 / 3)),
         ("InvertDiagBlocksLowerTriangular", "f32[4,128,128]", 4 * 128**3 / 3),
         ("EighTpu", "f32[64,64]", 9 * 128**3),
     ],
