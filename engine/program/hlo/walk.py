@@ -181,7 +181,17 @@ class Walker:
         return mapped(lambda *leaf: self._meet(ins.name, region, numbers, leaf), *results)
 
     def _meet(self, name: str, region: int, numbers: list[int], leaf: tuple[Tree, ...]) -> Tree:
-        """What one element of a conditional's result is: the branches write to one place."""
+        """What one element of a conditional's result is: the branches write to one place.
+
+        What is in flight when it begins goes through it.
+        """
+        if any(isinstance(part, Flight) for part in leaf):
+            if any(part is not leaf[0] for part in leaf):
+                raise ProgramFormatError(
+                    f"{self.record.where}: {name}: what its branches start is awaited after it,"
+                    " which cannot be imported"
+                )
+            return leaf[0]
         results = [v for v in leaf if isinstance(v, int)]
         if len(set(results)) <= 1:
             return results[0] if results else None

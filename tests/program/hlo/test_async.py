@@ -6,6 +6,7 @@ import gzip
 
 import pytest
 
+from engine.errors import ProgramFormatError
 from engine.program.hlo.record import COMPUTE, COPY_DONE, COPY_START, JOIN, SLICE_DONE, SLICE_START
 from engine.program.model import Program
 from tests.program.hlo.modules import (
@@ -230,6 +231,40 @@ def test_a_copy_of_an_input_that_a_loop_changes_leaves_the_input_alone() -> None
     seen = flow(text)
     loop_reads = next(e for e in seen.events if e.name == "y").reads
     assert [seen.values[v].label for _, v, _ in loop_reads] == ["s{0}"]
+
+
+STATE = f"({F}, f32[64,128]{{1,0}}, u32[]{{:S(2)}})"
+
+
+def test_a_copy_in_flight_may_go_through_a_conditional() -> None:
+    made = program(
+        module(
+            f"""  a = A parameter(0)
+  p = s32[] parameter(1)
+  s = {STATE} copy-start(a)
+  t = {STATE} conditional(p, s, s), branch_computations={{%one, %two}}
+  d = {F} copy-done(t)
+  ROOT c = A negate(d)""",
+            f"%one\n  ROOT x = {STATE} parameter(0)",
+            f"%two\n  y = {STATE} parameter(0)\n  ROOT z = {STATE} opt-barrier(y)",
+        )
+    )
+    assert names(made) == ["c"]
+    assert reads(made, "c") == {"a": A_BYTES}
+
+
+def test_what_one_branch_starts_and_no_branch_ends_is_refused_in_words() -> None:
+    text = module(
+        f"""  a = A parameter(0)
+  p = s32[] parameter(1)
+  t = {STATE} conditional(p, a, a), branch_computations={{%one, %two}}
+  d = {F} copy-done(t)
+  ROOT c = A negate(d)""",
+        f"%one\n  x = A parameter(0)\n  ROOT s = {STATE} copy-start(x)",
+        f"%two\n  y = A parameter(0)\n  ROOT r = {STATE} copy-start(y)",
+    )
+    with pytest.raises(ProgramFormatError, match="test: t: what its branches start is awaited"):
+        program(text)
 
 
 def test_a_copy_that_a_branch_returns_while_its_origin_is_read_on_is_work() -> None:
