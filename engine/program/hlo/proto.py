@@ -151,7 +151,8 @@ ELEMENT_BITS = {
     15: 64, 16: 16, 18: 128, 19: 8, 20: 8, 21: 4, 22: 4, 23: 8, 24: 8, 25: 8, 26: 2, 27: 2,
     28: 8, 29: 8, 30: 1, 31: 1, 32: 4, 33: 8,
 }  # fmt: skip
-"""Bits of one element by `xla.PrimitiveType`; tuples, tokens and opaque types are missing."""
+"""Bits of one element by `xla.PrimitiveType`; tuples, buffers, tokens and opaque types are missing.
+"""
 
 TYPE_NAMES = {
     1: "pred", 2: "s8", 3: "s16", 4: "s32", 5: "s64", 6: "u8", 7: "u16", 8: "u32", 9: "u64",
@@ -162,6 +163,7 @@ TYPE_NAMES = {
 }  # fmt: skip
 
 TUPLE_TYPE = 13
+BUFFER_TYPE = 34
 
 
 def decode_module(data: bytes, where: str) -> Any:

@@ -17,7 +17,7 @@ from engine.program.hlo.alias import (
     write_point,
 )
 from engine.program.hlo.module import Scope
-from engine.program.hlo.shape import leaves, memory_space
+from engine.program.hlo.shape import has_buffer, leaves, memory_space
 from engine.program.hlo.tree import Tree, at, flat, nest
 from engine.program.validate import MAX_TIMES
 
@@ -168,6 +168,11 @@ class Record:
         known: Mapping[tuple[int, ...], int],
     ) -> dict[tuple[int, ...], int]:
         """The value of every array leaf: the `known` ones, else new ones."""
+        if has_buffer(shape):
+            raise ProgramFormatError(
+                f"{self.where}: {name}: it is a buffer, which cannot be imported; compile the"
+                " program without the custom calls that pin it"
+            )
         point = write_point(event) if event >= 0 else BEFORE
         made = dict(known)
         for index, leaf in leaves(shape):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from engine.program.hlo.proto import ELEMENT_BITS, TUPLE_TYPE, TYPE_NAMES
+from engine.program.hlo.proto import BUFFER_TYPE, ELEMENT_BITS, TUPLE_TYPE, TYPE_NAMES
 
 DEFAULT_SPACE = 0
 """HBM, where a layout names no other memory."""
@@ -35,6 +35,11 @@ def is_tuple(shape: Any) -> bool:
 def is_array(shape: Any) -> bool:
     """Whether the shape is an array with a size in bytes (not a tuple, token or opaque)."""
     return shape.element_type in ELEMENT_BITS
+
+
+def has_buffer(shape: Any) -> bool:
+    """Whether a buffer is in the shape (`b(f32[8])`): what custom calls pin, and no array."""
+    return shape.element_type == BUFFER_TYPE or any(map(has_buffer, shape.tuple_shapes))
 
 
 def num_elements(shape: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.errors import ProgramFormatError
 from tests.program.hlo.modules import A_BYTES, module, names, program, reads, value, writes
 
 TWO_RESULTS = """%two
@@ -155,3 +156,16 @@ def test_custom_calls_compute() -> None:
     assert names(made) == ["e", "c"]
     assert writes(made, "e") == {"e": 0}
     assert writes(made, "c") == {"c{0}": A_BYTES, "c{1}": 4096}
+
+
+@pytest.mark.parametrize("shape", ["b(f32[64,128]{1,0})", "(A, b(f32[64,128]{1,0}))"])
+def test_a_buffer_that_custom_calls_hand_on_is_refused_in_words(shape: str) -> None:
+    """It is no array of XLA's, and would vanish with all that is done to it."""
+    text = module(
+        f"""  a = A parameter(0)
+  b = {shape} custom-call(a), custom_call_target="Pin"
+  ROOT c = A custom-call(b), custom_call_target="Unpin"
+"""
+    )
+    with pytest.raises(ProgramFormatError, match="test: b: it is a buffer, which cannot"):
+        program(text)
