@@ -10,7 +10,7 @@ behind different parts of that time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,8 @@ PROFILE = "profile"
 """The user's measurements."""
 SOURCES = (MODEL, KERNEL, PROFILE)
 PROFILE_NAME = "profile_name"
-"""The file that the measurements are from."""
+"""The file that the measurements are from; of several, their names in a row."""
+_AND = " and "
 
 CHIP, LINKS, HOST = "chip", "links", "host"
 
@@ -78,7 +79,8 @@ def with_prices(
         old, new_s = instructions[time], awaited.get(time, seconds[time])
         instructions[time] = _priced(old, new_s)
         sources[old.name] = price.source
-    entry = _entry(instructions, sources, profile or profile_name(program))
+    priced = {program.instructions[time].name for time in prices}
+    entry = _entry(instructions, sources, _files(program, priced, profile))
     provenance = {**program.provenance, PRICES: entry}
     return replace(program, instructions=tuple(instructions), provenance=provenance)
 
@@ -102,7 +104,8 @@ def with_prices_of(program: Program, other: Program) -> Program:
             instructions[time] = _priced(instructions[time], seconds * scale)
     own = {name: who for name, who in price_sources(program).items() if (name, 0) not in priced}
     sources = own | price_sources(other)
-    entry = _entry(instructions, sources, profile_name(other) or profile_name(program))
+    files = _files(program, {name for name, _ in priced}, profile_name(other))
+    entry = _entry(instructions, sources, files)
     provenance = {**program.provenance, PRICES: entry}
     return replace(program, instructions=tuple(instructions), provenance=provenance)
 
@@ -112,6 +115,14 @@ def _priced(instruction: Instruction, new_s: float) -> Instruction:
         return instruction
     stated_s = max(0.0, instruction.fast_s - instruction.priced_s)
     return replace(instruction, fast_s=stated_s + new_s, priced_s=new_s)
+
+
+def _files(program: Program, priced: Collection[str], profile: str) -> str:
+    """The names of the files that measured prices are from, once those `priced` have new ones."""
+    sources = price_sources(program).items()
+    is_left = any(source == PROFILE and name not in priced for name, source in sources)
+    old = profile_name(program).split(_AND) if is_left else []
+    return _AND.join(dict.fromkeys(filter(None, [*old, profile])))
 
 
 def _entry(
@@ -126,7 +137,7 @@ def _entry(
 
 
 def profile_name(program: Program) -> str:
-    """The file that its measured prices are from; empty where none is."""
+    """The file, or files, that its measured prices are from; empty where none is."""
     known = program.provenance.get(PRICES)
     return str(known.get(PROFILE_NAME, "")) if isinstance(known, Mapping) else ""
 

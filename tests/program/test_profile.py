@@ -212,6 +212,20 @@ def test_measured_times_take_the_place_of_the_models(program: Program) -> None:
     assert profile_name(again) == "b.csv"
 
 
+def test_measured_times_of_two_files_name_both() -> None:
+    made = silent("teach-prefetch")
+    silenced = [replace(i, fast_s=0.0, floor_s=0.0) for i in made.instructions[:2]]
+    accesses = tuple(replace(a, saving_s=0.0) if a.time < 2 else a for a in made.accesses)
+    instructions = (*silenced, *made.instructions[2:])
+    made = replace(made, instructions=instructions, accesses=accesses, provenance={})
+    first, second = (i.name for i in silenced)
+    both = profiled(made, Profile("a.csv", {"": {first: US, second: 2 * US}}))
+    part = Profile("b.csv", {"": {first: 3 * US}})
+    again = profiled(both, part)
+    assert profile_name(again) == profile_name(profiled(again, part)) == "a.csv and b.csv"
+    assert profile_name(profiled(again, Profile("c.csv", {"": {first: US, second: US}}))) == "c.csv"
+
+
 def test_a_program_can_be_read_whatever_its_profile_is_called(
     program: Program, tmp_path: Path
 ) -> None:
