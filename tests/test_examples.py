@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import mallocmuzero
-from engine.compiler.steering.flags_file import Flags, save_flags
+from engine.compiler.steering.flags_file import INIT_ARGS_NOTE, Flags, save_flags
 from tests.game.tiny_programs import Buffer, program_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -79,6 +79,23 @@ def test_a_program_is_started_with_the_options_in_its_environment(tmp_path: Path
         "sh", "examples/environment.sh", str(tmp_path / "flags.json"), sys.executable, "-c", tell
     )
     assert found == "--xla_some_knob=7 --xla_rules=overrides{first:true}\n"
+
+
+@pytest.mark.parametrize(
+    ("own", "told"), [("", ""), ("--xla_own=1", ""), ("--xla_else=2", "--xla_else=2")]
+)
+def test_what_was_in_the_environment_is_kept_or_said_to_be_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, told: str
+) -> None:
+    """Kept is what was there when the options were made."""
+    notes = {INIT_ARGS_NOTE: "--xla_own=1"}
+    path = tmp_path / "flags.json"
+    save_flags(Flags("net", "0123", "tpu-v5e", {"xla_some_knob": "7"}, notes=notes), path)
+    monkeypatch.setenv("LIBTPU_INIT_ARGS", own)
+    lines = said("sh", "-c", f"sh examples/environment.sh {path} env 2>&1").splitlines()
+    assert "LIBTPU_INIT_ARGS=--xla_own=1 --xla_some_knob=7" in lines
+    warned = f"note: {path} takes the place of LIBTPU_INIT_ARGS={told}"
+    assert [line for line in lines if line.startswith("note")] == ([warned] if told else [])
 
 
 @pytest.mark.nightly
