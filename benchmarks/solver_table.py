@@ -45,10 +45,10 @@ contested programs (XLA's plan at least 3 % above the bound), on one core (`port
 simulated. Every plan has passed the checker. Only solvers that were run on all of the programs have
 a mean. *Beats XLA*: programs on which the plan is faster than XLA's own, of those of whose plan by
 XLA at least 99 % of the saving was read. Seed 0; other seeds stand at the end. Seconds are those
-that a solver counts: what `muzero` prepares and an `evolution` under way ends comes on top ([seconds
-in all](README.md#solvers-and-bounds)). What JAX compiles is kept from run to run, and was there when
-these two were measured: the first solve of a program of a new size takes up to a minute longer. {MARK}: {STALE}. Written by `python -m
-benchmarks table`.
+that a solver counts: what `muzero` prepares, and a generation of `evolution` under way, come on top
+([seconds in all](README.md#solvers-and-bounds)). What JAX compiles is kept from run to run, and was
+there when these two were measured: the first solve of a program of a new size takes up to a minute
+longer. {MARK}: {STALE}. Written by `python -m benchmarks table`.
 """
 
 
