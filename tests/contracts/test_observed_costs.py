@@ -114,4 +114,4 @@ def test_refitted_programs_take_the_place_of_the_samples_and_best_plans_stay(
 def test_a_sample_that_nobody_observed_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     missing = next(n for n in library.sample_names() if n not in NAMES)
     assert main(["refit", missing]) == 2
-    assert "observations" in capsys.readouterr().err
+    assert "nothing was observed" in capsys.readouterr().err
