@@ -14,6 +14,7 @@ from engine.game.reference.game import ReferenceGame
 from engine.plan.simulate import simulate
 from engine.program.library import load_sample
 from engine.program.model import Program
+from engine.solvers.baselines import play_greedily
 from tests.agent.small import CONFIG
 from tests.strategies import random_program
 
@@ -57,7 +58,7 @@ def test_dropping_everything_is_worse_on_the_tensors_that_are_dropped() -> None:
     dropped = ReferenceGame(program)
     while not dropped.is_over:
         dropped.step(DROP)
-    bout = judged(program, random_game(program, 0), dropped)
+    bout = judged(program, play_greedily(program, Rules()), dropped)
     assert bout.change_us > 0
     worst = bout.kinds[0]
     assert worst.change.endswith(f"→ {ACTION_NAMES[DROP]}")
