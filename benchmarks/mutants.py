@@ -54,10 +54,10 @@ HEAD = """# Mutants
 `make mutants` breaks the judges of plans, the rules of the game and the losses in one place after
 another (`mutmut`) and runs tests that pass there; the section `mutants` of the benchmarks makes
 this page. *Killed*: a test failed, or ran for ever. *Harmless*: the change cannot be seen, for the
-reason stated in `benchmarks/mutants.py`. Rows of `engine/game/` were made with its own tests alone
-(in `jaxgame/`, which is compiled anew for every mutant, a random sample with
-`tests/differential/test_games_agree.py`), the others with those of their module (of
-`engine/plan/bounds/` a random sample); all tests kill at least as many. *Version*: the module's
+reason stated in `benchmarks/mutants.py`. Where not all of a module's mutants were tried, those that
+were are a random sample, by the tests that `pyproject.toml` names; earlier rows of
+`engine/game/jaxgame/`, which is compiled anew for every mutant, by
+`tests/differential/test_games_agree.py`. All tests kill at least as many. *Version*: the module's
 content (SHA-256) when it was broken; *earlier*: it was changed since, or its version is not known.
 
 | module | mutants | tried | killed | harmless | left | killed or harmless of tried | version |
