@@ -176,7 +176,7 @@ def plans() -> Iterator[Figure]:
         for name, entries in captured_by_set().items()
     }
     yield Figure(
-        "observed", "time without an estimate of the compiler's: above 1 % on, most", without
+        "figures", "time without an estimate of the compiler's: above 1 % on, most", without
     )
 
 

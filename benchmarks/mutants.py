@@ -41,7 +41,7 @@ HARMLESS = {
     r"\+.*\"run_crossover\", \"OFF\"": "HiGHS takes both",
     r"\+.*np\.clip\(finite": "what the solver returns is out of its box by tolerances alone",
     r"\+.*(_refused\(None|action=None)": "`effect_of` says which action it was",
-    r"\+.*asarray\(self\.\w+, (None)?\)": "numpy and HiGHS take the same of a list",
+    r"\+.*asarray\(self\.(entries|columns), (None)?\)": "numpy and HiGHS take the same of a list",
     r"\+.*free_since >= run\.start": "what begins there already begins there anew",
     r"\+.*early\.start <= run\.start": "an equal start is the same run",
     r"\+.*if place else -2": "no group is born before slot -1",

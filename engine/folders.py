@@ -74,14 +74,12 @@ def held(folder: Path) -> Iterator[bool]:
     """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        is_ours = True
+        is_anothers = False
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            is_ours = False
-        except OSError:
-            pass
-        yield is_ours
+        except OSError as error:
+            is_anothers = isinstance(error, BlockingIOError)
+        yield not is_anothers
     finally:
         os.close(descriptor)
 

@@ -89,7 +89,7 @@ DEVICES: Mapping[str, Device] = {
     device.hardware.name: device
     for device in (
         # v4: 275 TFLOP/s = 8 units × 128² × 2 × 1.05 GHz, CMEM of 128 MiB, and 1.2 TB/s. A program
-        # of one core gets half of each: no fusion of the samples is faster than 133 TFLOP/s.
+        # of one core gets half of each: that peak its fastest instructions come close to.
         _tpu(
             "tpu-v4",
             64 * MIB,

@@ -9,6 +9,7 @@ import pytest
 
 from engine.errors import UnknownNameError
 from engine.hardware.presets import DEVICES, MIB, PRESETS, find_device
+from engine.program import library
 from engine.program.io import from_json, to_json
 from engine.program.model import Program
 from engine.program.teaching import HARDWARE
@@ -38,6 +39,14 @@ def test_known_figures() -> None:
     assert DEVICES["tpu-v6e"].scoped_bytes == 32 * MIB
     assert DEVICES["tpu-v4"].scoped_bytes == 0
     assert PRESETS["tpu-v5e"].bandwidth == 819e9
+
+
+@pytest.mark.parametrize("name", ["flash-v4-b32", "gptdeep-v5p-b8-train"])
+def test_the_fastest_instruction_comes_close_to_the_peak(name: str) -> None:
+    """A program of one core of a v4 chip has the peak of one, one of a v5p chip that of both."""
+    program = library.load_sample(name)
+    fastest = max(i.flops / i.fast_s for i in program.instructions if i.fast_s > 0)
+    assert 0.9 < fastest / DEVICES[program.hardware.name].peak_flops <= 1
 
 
 @pytest.mark.parametrize("name", TPUS)
