@@ -10,6 +10,7 @@ from io import TextIOWrapper
 from typing import Any, TextIO
 
 from engine.files import as_text, json_text, spelt_out
+from engine.hardware.presets import preset_remark
 from engine.hardware.unestimated_share import unestimated_remark, unestimated_share
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -196,8 +197,8 @@ def with_profile(program: Program, profile: Profile | None) -> Program:
 def warn(program: Program) -> None:
     """Say on stderr what was passed over or estimated when the program was read."""
     warning = reading_warning(program)
-    texts = [warning, refining_remark(program), fit_remark(program), *import_remarks(program)]
-    for text in filter(None, texts):
+    remarks = (preset_remark(program), refining_remark(program), fit_remark(program))
+    for text in filter(None, [warning, *remarks, *import_remarks(program)]):
         note(f"warning: {program.name}: {text}")
     warn_of_unestimated(program)
 

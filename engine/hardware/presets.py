@@ -16,8 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from engine.errors import UnknownNameError
-from engine.program.model import Hardware
+from engine.program.model import Hardware, Program
 
+COMPILED_KINDS = ("captured", "imported")
+"""The `kind` in the provenance of programs that a compiler's dumps are behind."""
 KIB = 2**10
 MIB = 2**20
 
@@ -161,6 +163,21 @@ DEVICES: Mapping[str, Device] = {
 
 PRESETS: Mapping[str, Hardware] = {name: device.hardware for name, device in DEVICES.items()}
 """The memories of all devices by name."""
+
+
+def preset_remark(program: Program) -> str | None:
+    """One line on a compiled program whose copies are timed by what its chip was taken for earlier.
+
+    None where they are by today's preset, and for hardware that somebody wished for.
+    """
+    own, today = program.hardware, PRESETS.get(program.hardware.name)
+    is_compiled = program.provenance.get("kind") in COMPILED_KINDS
+    if not is_compiled or today is None or own.bandwidth == today.bandwidth:
+        return None
+    return (
+        f"its copies are timed by {own.bandwidth / 1e9:,.0f} GB/s, for which {own.name} was taken"
+        f" earlier; it has {today.bandwidth / 1e9:,.0f}: capture or import it again"
+    )
 
 
 def find_device(name: str) -> Device:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engine.errors import UnknownNameError
-from engine.hardware.presets import DEVICES, MIB, PRESETS, find_device
+from engine.hardware.presets import DEVICES, MIB, PRESETS, find_device, preset_remark
+from engine.hardware.what_if import WhatIf, derive
 from engine.program import library
 from engine.program.io import from_json, to_json
 from engine.program.model import Program
@@ -71,6 +73,18 @@ def test_a_kernel_reserves_all_of_its_scratch_and_flags_change_the_region() -> N
     assert device.reserved_bytes(48 * MIB) == 48 * MIB
     assert device.with_scoped(8 * MIB).reserved_bytes(4 * MIB) == 8 * MIB
     assert DEVICES["tpu-v4"].reserved_bytes(48 * MIB) == 0, "scratch is in VMEM, values in CMEM"
+
+
+def test_a_program_of_an_earlier_preset_is_told() -> None:
+    program = library.load_sample("alexnet-v4-b24")
+    earlier = replace(program, hardware=replace(program.hardware, bandwidth=1.2e12))
+    told = preset_remark(earlier)
+    assert told is not None
+    assert "1,200 GB/s" in told
+    assert "it has 600" in told
+    wished = derive(program, WhatIf(bandwidth=1.2e12), "wished")
+    by_hand = replace(earlier, provenance={})
+    assert [preset_remark(other) for other in (program, wished, by_hand)] == [None, None, None]
 
 
 @pytest.mark.parametrize("name", list(PRESETS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.hardware.presets import preset_remark
 from engine.hardware.unestimated_share import unestimated_remark
 from engine.program.counts import counts_remarks
 from engine.program.model import Program
@@ -21,6 +22,7 @@ def warn_of_reading(program: Program) -> None:
     """Show the warnings in the words of the command line; nothing if all was read and refined."""
     warnings = (
         reading_warning(program),
+        preset_remark(program),
         refining_remark(program),
         fit_remark(program),
         unestimated_remark(program),
