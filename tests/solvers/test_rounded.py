@@ -13,9 +13,11 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program.library import load_sample
 from engine.program.model import Program
-from engine.solvers import Budget, clock, find, solve
+from engine.solvers import Budget, clock, find, rounded, solve
 from engine.solvers.local.arrays import encode
-from engine.solvers.rounded import RULES, best_first, roundings, wanted_runs
+from engine.solvers.local.search import Run
+from engine.solvers.local.warming import LOAD_S
+from engine.solvers.rounded import MOST, RULES, Rounding, best_first, wanted_runs
 from tests.strategies import random_program
 
 CONTESTED = "llamadecode-v5e-b8"
@@ -47,16 +49,70 @@ def test_a_run_ends_where_a_touch_is_slow_its_content_leaves_or_the_group_ends()
     assert len(runs) > len(set(facts.group[runs[:, 0]]))
 
 
+@pytest.fixture
+def is_warm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if all code were compiled."""
+    monkeypatch.setattr(rounded, "code_for_many", lambda code, left_s: code)
+
+
+@pytest.fixture
+def is_cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounded, "is_warm", lambda: False)
+
+
+def made(program: Program) -> tuple[list[Run], list[Run]]:
+    """Those by the rules, and those that are made again."""
+    rounding = Rounding(program, 0)
+    return list(rounding.by_rules()), list(rounding.made_again())
+
+
+@pytest.mark.usefixtures("is_warm")
 def test_it_is_the_best_of_all_roundings(program: Program) -> None:
     plan = solve("rounded", program)
-    plans = [run.plan({}) for run in roundings(program, 0, lambda: True)]
-    assert len(plans) == 1 + len(RULES) == plan.notes["roundings"]
+    by_rules, again = made(program)
+    plans = [run.plan({}) for run in [*by_rules, *again]]
+    assert len(by_rules) == 1 + len(RULES)
+    assert len(plans) == plan.notes["roundings"] <= MOST
     latencies_s = [simulate(program, some).latency_s for some in plans]
     assert all(check(program, some) is None for some in plans)
     assert simulate(program, plan).latency_s == pytest.approx(min(latencies_s), rel=1e-3)
     assert min(latencies_s) < latencies_s[0] < program.all_slow_s
 
 
+@pytest.mark.usefixtures("is_cold")
+def test_without_compiled_code_nothing_is_made_again(program: Program) -> None:
+    assert solve("rounded", program).notes["roundings"] == 1 + len(RULES)
+
+
+def test_compiled_code_is_not_loaded_where_there_is_no_time_for_it(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounded, "is_warm", lambda: True)
+    best = next(best_first(program, lambda share, word: True, lambda: 0.5 * LOAD_S))
+    assert best.notes["roundings"] == 1 + len(RULES)
+
+
+def test_with_prices_a_stay_does_not_hold_memory_that_others_would_pay_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Inner loops: a copy at each turn, or a stay around them all, which is cheaper by itself."""
+    program = load_sample("llamadecode-v6e-b8")
+    by_rules, again = made(program)
+    assert min(run.best_s for run in again) < 0.985 * min(run.best_s for run in by_rules)
+    monkeypatch.setattr(rounded, "PRICE", 0.0)
+    _, unpriced = made(program)
+    assert min(run.best_s for run in unpriced) > 0.99 * min(run.best_s for run in by_rules)
+
+
+def test_what_was_slow_moves_up_until_it_is_served() -> None:
+    _, again = made(load_sample("lstm-v5e-b64-train"))
+    best_s = min(run.best_s for run in again)
+    firsts_s = [run.best_s for run in again[:: rounded.ROUNDS]]
+    assert len(again) == len(firsts_s) * rounded.ROUNDS
+    assert best_s < 0.998 * min(firsts_s)
+
+
+@pytest.mark.usefixtures("is_warm")
 def test_the_plans_of_all_roundings_come_best_first_and_each_once(program: Program) -> None:
     plans = list(best_first(program, lambda share, word: True))
     assert plans[0].stays == solve("rounded", program).stays
@@ -69,7 +125,7 @@ def test_the_plans_of_all_roundings_come_best_first_and_each_once(program: Progr
 
 
 def test_who_ends_it_early_gets_the_best_so_far(program: Program) -> None:
-    first = next(roundings(program, 0, lambda: True)).plan({})
+    first = next(Rounding(program, 0).by_rules()).plan({})
     plan = solve("rounded", program, Budget(progress=lambda share, word: False))
     assert (plan.stays, plan.notes["roundings"]) == (first.stays, 1)
     asked = iter(range(6))
@@ -77,6 +133,7 @@ def test_who_ends_it_early_gets_the_best_so_far(program: Program) -> None:
     assert 1 <= few.notes["roundings"] < 1 + len(RULES)
 
 
+@pytest.mark.usefixtures("is_cold")
 def test_it_ends_when_its_time_is_over(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that goes on a second at each look; the linear program looks at another one."""
     now = 0.0

@@ -6,6 +6,8 @@ the other stays of the group ask of it, `time_copies` chooses when its copies be
 
 from __future__ import annotations
 
+import math
+
 from engine.program.model import TOP_LEVEL
 from engine.solvers.local.arrays import (
     Facts,
@@ -32,6 +34,7 @@ from engine.solvers.local.state import (
     FIRST,
     GROUP,
     HOME,
+    IS_PRICED,
     LAST,
     LIMIT,
     NEED,
@@ -396,6 +399,8 @@ def _widest_pause(facts: Facts, state: State, first: int, last: int) -> int:
 @compiled
 def serve_together(facts: Facts, state: State, first: int, last: int) -> bool:
     """Serve a run by one stay, at the level that suits it; whether that was possible and paid."""
+    if state.counts[IS_PRICED]:
+        return _serve_by_price(facts, state, first, last)
     if facts.may_be_kept[facts.group[first]] and state.counts[NUM_KEPT] < facts.max_kept:
         lead = 0.0 if uniform(state) < 0.5 else 1.5
         if _draft_fitting(facts, state, first, last, TOP_LEVEL, True, lead) and keep_if_better(
@@ -416,6 +421,51 @@ def serve_together(facts: Facts, state: State, first: int, last: int) -> bool:
     return _draft_fitting(facts, state, first, last, other, False, lead) and keep_if_better(
         facts, state
     )
+
+
+@compiled
+def _serve_by_price(facts: Facts, state: State, first: int, last: int) -> bool:
+    """Of the stays that could serve a run, keep what costs least with the price of its memory."""
+    common = common_level(facts, facts.time[first], facts.time[last])
+    state.chosen[GROUP], least_s = NONE, math.inf
+    if facts.may_be_kept[facts.group[first]] and state.counts[NUM_KEPT] < facts.max_kept:
+        for lead in (0.0, 1.5):
+            least_s = _offer(facts, state, first, last, TOP_LEVEL, True, lead, least_s)
+    for lead in (1.0, 0.5, 0.0):
+        least_s = _offer(facts, state, first, last, common, False, lead, least_s)
+    if common != TOP_LEVEL:
+        for lead in (1.0, 0.0):
+            least_s = _offer(facts, state, first, last, TOP_LEVEL, False, lead, least_s)
+    if state.chosen[GROUP] == NONE:
+        return False
+    state.draft[:] = state.chosen
+    add_draft(facts, state)
+    return bool(settle(facts, state))
+
+
+@compiled
+def _offer(
+    facts: Facts,
+    state: State,
+    first: int,
+    last: int,
+    home: int,
+    is_kept: bool,
+    lead: float,
+    least_s: float,
+) -> float:
+    """Choose the stay if it pays and costs less than `least_s`; what then costs least."""
+    if not _draft_fitting(facts, state, first, last, home, is_kept, lead):
+        return least_s
+    if keep_if_better(facts, state):
+        start, end = max(0, state.draft[START]), state.draft[END]
+        taken_s = state.price_s[end] - state.price_s[start]
+        cost_s = objective(state) + facts.size[facts.group[first]] * taken_s
+        if cost_s < least_s:
+            least_s = cost_s
+            state.chosen[:] = state.draft
+        undo(facts, state, 1)
+    return least_s
 
 
 @compiled

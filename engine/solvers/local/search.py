@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.plan.model import Plan
 from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Program, Value
-from engine.solvers.local.arrays import Facts, Ints, encode
+from engine.solvers.local.arrays import Facts, Floats, Ints, encode
 from engine.solvers.local.compiled import Code, compiled, interpreted
 from engine.solvers.local.machine import is_warm, machine_code, note_warm
 from engine.solvers.local.packing import Life, pack
@@ -31,6 +31,7 @@ from engine.solvers.local.state import (
     GROUP,
     IS_BEST,
     IS_CALM,
+    IS_PRICED,
     KEPT_MOVES,
     MOVES,
     NONE,
@@ -289,11 +290,17 @@ class Run:
         self._go_to(other._confirmed.stays)
         self.confirm()
 
-    def serve(self, runs: Ints) -> None:
-        """Serve runs of touches `[N, 2]` (first, last) in this order, as far as it pays."""
+    def serve(self, runs: Ints, price_s: Floats | None = None) -> None:
+        """Serve runs of touches `[N, 2]` (first, last) in this order, as far as it pays.
+
+        `price_s` `[T]`: what a granule of memory costs in each slot; it decides between stays.
+        """
         self.state.counts[IS_CALM] = 1
+        if price_s is not None:
+            self.state.counts[IS_PRICED] = 1
+            self.state.price_s[1:] = np.cumsum(price_s)
         self._code(serve_runs)(*self.handles, runs)
-        self.state.counts[IS_CALM] = 0
+        self.state.counts[IS_CALM] = self.state.counts[IS_PRICED] = 0
         self._note_best()
 
     def _objective(self) -> float:

@@ -18,7 +18,7 @@ from engine.solvers.local.machine import code_at_hand
 from engine.solvers.local.search import GROUPS_AT_ONCE, Run, Schedule, compile_all
 from engine.solvers.local.warming import Warming
 from engine.solvers.registry import SOLVERS, Budget
-from engine.solvers.rounded import roundings
+from engine.solvers.rounded import Rounding
 
 SEEDS = 1_000_003
 """Between the seeds of two searches one after another."""
@@ -172,7 +172,9 @@ class _Search:
         def goes_on() -> bool:
             return self._goes_on(found[0]) and self._share() < BEGINNING_SHARE
 
-        for run in roundings(program, self._budget.seed, goes_on, lambda: self._code):
+        rounding = Rounding(program, self._budget.seed, self._code)
+        for run in rounding.by_rules(goes_on):
+            rounding.code = self._code
             is_first = not found
             found = heapq.nsmallest(NUM_BEGINNINGS, [*found, run], key=lambda run: run.best_s)
             left_s = (BEGINNING_SHARE - self._share()) * seconds

@@ -58,7 +58,8 @@ class State(NamedTuple):
     Per slot `[T + 1]`, as simulated: `duration_s`, `idle_s`, `used_s` (idle time that copies
     used), `stall_s` before it; `num_pending`, `pending`, `left_s` `[T + 1, P]`: the copies under
     way when it begins (`pending` is their number, marked as in `timeline.under_way`).
-    `is_stale`, `agenda`: slots to simulate anew. `queue`, `rest_s` `[P]`: the copies under way
+    `is_stale`, `agenda`: slots to simulate anew. `price_s` `[T + 1]`: what a granule costs in all
+    slots before, where memory has a price. `queue`, `rest_s` `[P]`: the copies under way
     during a simulation.
 
     The journal: `log` `[J, 2 + columns]` (stays), `log_slot`, `log_times` (slots), `log_queue`,
@@ -111,6 +112,8 @@ class State(NamedTuple):
     runs: Ints
     order: Floats
     best: Ints
+    price_s: Floats
+    chosen: Ints
 
 
 (
@@ -129,9 +132,10 @@ class State(NamedTuple):
     KEPT_MOVES,
     IS_BEST,
     IS_CALM,
-) = range(15)
+    IS_PRICED,
+) = range(16)
 """The entries of `State.counts`."""
-NUM_COUNTS = 15
+NUM_COUNTS = 16
 
 
 def empty_state(facts: Facts, seed: int) -> State:
@@ -188,6 +192,8 @@ def empty_state(facts: Facts, seed: int) -> State:
         runs=ints((num_touches + 2, 2)),
         order=floats(num_touches + 1),
         best=ints((rows, NUM_COLUMNS)),
+        price_s=floats(num_slots + 1),
+        chosen=ints(NUM_COLUMNS),
     )
     state.counts[NUM_AGENDA] = num_slots + 1
     state.counts[STAMP] = 1

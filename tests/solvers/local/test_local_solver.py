@@ -22,7 +22,7 @@ from engine.solvers.local import search, solver
 from engine.solvers.local.arrays import encode
 from engine.solvers.local.search import Run
 from engine.solvers.local.state import MOVES
-from engine.solvers.rounded import roundings
+from engine.solvers.rounded import Rounding
 from tests.chosen import chosen
 from tests.plan.cases import HARDWARE, Buffer, plan_of, program_of
 from tests.strategies import draw_plan, random_program
@@ -70,14 +70,14 @@ def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
                 begun.append((self.seed, self.best_s))
                 heats.append(self._schedule.hot / search.Schedule().hot)
 
-    def half_built(program: Program, seed: int, goes_on: object, code: object) -> Iterator[Run]:
-        run = Still(program, seed)
+    def half_built(self: Rounding, goes_on: object) -> Iterator[Run]:
+        run = Still(program, 7)
         run.build(lambda: False)
         yield run
 
     ticks = count()
     monkeypatch.setattr(solver, "Run", Still)
-    monkeypatch.setattr(solver, "roundings", half_built)
+    monkeypatch.setattr(Rounding, "by_rules", half_built)
     monkeypatch.setattr(solver, "QUICK_TOUCHES_PER_S", {})
     monkeypatch.setattr(search, "GROUPS_AT_ONCE", 2)
     monkeypatch.setattr(search, "STALE_MOVES_PER_GROUP", 10)
@@ -93,7 +93,7 @@ def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
 def test_it_is_never_behind_what_it_begins_from(program: Program) -> None:
     for seconds in (0.0, 0.05):
         plan = solve("local", program, Budget(seconds))
-        quick = simulate(program, next(roundings(program, 0, lambda: True)).plan({})).latency_s
+        quick = simulate(program, next(Rounding(program, 0).by_rules()).plan({})).latency_s
         assert simulate(program, plan).latency_s <= quick * (1 + 1e-9)
 
 
