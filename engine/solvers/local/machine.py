@@ -80,12 +80,14 @@ def _folder() -> Path | None:
     It does not depend on where the sources lie: all checkouts of a machine share it.
     """
     # Numba itself takes a third of a second to import.
-    import llvmlite.binding
+    from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 
     top = cache_folder("numba")
     if top is None:
         return None
-    words = [version("numba"), sys.version, llvmlite.binding.get_host_cpu_name()]
+    # Numba compiles for the features that a virtual machine shows, whatever its processor's name.
+    processor = [get_host_cpu_name(), get_host_cpu_features().flatten()]
+    words = [version("numba"), sys.version, *processor]
     words += [os.environ.get("NUMBA_OPT", ""), str(ROUNDING)]
     digest = hashlib.sha256("\n".join(words).encode())
     for path in _sources():

@@ -83,6 +83,21 @@ def test_another_checkout_shares_the_compiled_code_until_its_sources_differ(
     assert run_child("-c", KEPT, **variables) != here
 
 
+def test_code_for_other_features_of_a_processor_of_this_name_is_not_taken_for_its(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import llvmlite.binding
+
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    find = machine._folder.__wrapped__
+    here = find()
+    features = llvmlite.binding.get_host_cpu_features()
+    monkeypatch.setattr(llvmlite.binding, "get_host_cpu_features", lambda: features)
+    assert find() == here
+    features["another"] = True
+    assert find() != here
+
+
 def test_kept_code_that_is_anothers_is_not_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
