@@ -172,16 +172,20 @@ class _Search:
         def goes_on() -> bool:
             return self._goes_on(found[0]) and self._share() < BEGINNING_SHARE
 
-        rounding = Rounding(program, self._budget.seed, self._code)
-        for run in rounding.by_rules(goes_on):
-            rounding.code = self._code
+        def takes(run: Run) -> bool:
+            nonlocal found
             is_first = not found
             found = heapq.nsmallest(NUM_BEGINNINGS, [*found, run], key=lambda run: run.best_s)
             left_s = (BEGINNING_SHARE - self._share()) * seconds
             # All further ones need the linear program, which says nothing before it has ended.
             is_too_large = is_first and (len(program.touches) / LP_TOUCHES) ** LP_POWER > left_s
-            if is_too_large or not goes_on():
-                break
+            is_more = not is_too_large and goes_on()
+            rounding.code = self._code
+            return is_more
+
+        rounding = Rounding(program, self._budget.seed, self._code)
+        if all(map(takes, rounding.by_rules(goes_on))) and self._code is not interpreted:
+            all(map(takes, rounding.made_again()))
         quick_s = max(QUICK_SHARE * seconds, min(QUICK_S, BEGINNING_SHARE * seconds))
         for name, touches_per_s in QUICK_TOUCHES_PER_S.items():
             if not self._is_over and len(program.touches) <= touches_per_s * quick_s:
