@@ -24,7 +24,7 @@ from engine.program.model import Program
 from engine.solvers.clock import Clock
 from engine.solvers.local.arrays import Facts, Floats, Ints, encode
 from engine.solvers.local.compiled import Code, interpreted
-from engine.solvers.local.machine import code_at_hand, is_warm, machine_code
+from engine.solvers.local.machine import code_at_hand, is_loaded, is_warm, machine_code
 from engine.solvers.local.search import Run
 from engine.solvers.local.state import NONE
 from engine.solvers.local.warming import LOAD_S
@@ -133,7 +133,7 @@ def best_first(
 
 def code_for_many(code: Code, left_s: float) -> Code | None:
     """What many roundings are made with; None where they would take a minute, interpreted."""
-    if code is interpreted and is_warm() and left_s > LOAD_S:
+    if code is interpreted and (is_loaded() or (is_warm() and left_s > LOAD_S)):
         code = machine_code()
     return None if code is interpreted else code
 

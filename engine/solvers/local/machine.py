@@ -118,13 +118,19 @@ def is_warm() -> bool:
     return folder is not None and (folder / "complete").exists()
 
 
+def is_loaded() -> bool:
+    """Whether this process has made use of compiled code before: loading it takes no time then."""
+    return machine_code.cache_info().currsize > 0 and is_warm()
+
+
 LARGE = 2500
 """Touches from which on a single pass over a program takes longer than loading what is compiled."""
 
 
 def code_at_hand(program: Program) -> Code:
-    """Compiled code for a large program, where some is kept; else the interpreted one."""
-    return machine_code() if len(program.touches) >= LARGE and is_warm() else interpreted
+    """Compiled code where it is loaded, or kept and the program large; else the interpreted one."""
+    is_due = is_loaded() or (len(program.touches) >= LARGE and is_warm())
+    return machine_code() if is_due else interpreted
 
 
 def note_warm() -> None:

@@ -9,7 +9,13 @@ from types import TracebackType
 
 from engine.processes import child_environment
 from engine.solvers.local.compiled import Code, interpreted
-from engine.solvers.local.machine import IS_INTERPRETED, cached_sources, is_warm, machine_code
+from engine.solvers.local.machine import (
+    IS_INTERPRETED,
+    cached_sources,
+    is_loaded,
+    is_warm,
+    machine_code,
+)
 
 LOAD_S = 1.5
 """Processor seconds that loading takes. A search that is over sooner does better interpreted."""
@@ -42,7 +48,8 @@ class Warming:
 
     def code(self, left_s: float) -> Code:
         """What is to run the inner loop of a search that has so many seconds left."""
-        if self._is_given_up or left_s * self._share_of_core() < LOAD_S:
+        is_too_late = left_s * self._share_of_core() < LOAD_S and not is_loaded()
+        if self._is_given_up or is_too_late:
             return interpreted
         if is_warm():
             self.words = ""

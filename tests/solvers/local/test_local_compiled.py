@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -116,20 +117,35 @@ def test_code_compiled_without_optimisation_is_not_taken_for_the_users() -> None
     assert run_child("-c", KEPT, NUMBA_OPT="0") != run_child("-c", KEPT, NUMBA_OPT="3")
 
 
-@pytest.mark.parametrize(("share_of_core", "is_loaded"), [(1.0, True), (0.1, False)])
+@pytest.mark.parametrize(("share_of_core", "is_used"), [(1.0, True), (0.1, False)])
 def test_compiled_code_is_not_waited_for_where_the_machine_is_too_busy_to_load_it(
-    monkeypatch: pytest.MonkeyPatch, share_of_core: float, is_loaded: bool
+    monkeypatch: pytest.MonkeyPatch, share_of_core: float, is_used: bool
 ) -> None:
     now_s = 100.0
     clocks = {"perf_counter": lambda: now_s, "process_time": lambda: share_of_core * now_s}
     monkeypatch.setattr(warming, "time", SimpleNamespace(**clocks))
     monkeypatch.setattr(warming, "IS_INTERPRETED", False)
     monkeypatch.setattr(warming, "is_warm", lambda: True)
+    monkeypatch.setattr(warming, "is_loaded", lambda: False)
     monkeypatch.setattr(warming, "machine_code", lambda: "machine code")
     with warming.Warming() as some:
         now_s += 2.0
-        assert (some.code(8.0) == "machine code") == is_loaded
+        assert (some.code(8.0) == "machine code") == is_used
         assert some.code(1.0) is interpreted
+        monkeypatch.setattr(warming, "is_loaded", lambda: True)
+        assert some.code(0.1) == "machine code"
+
+
+def test_what_a_process_has_loaded_serves_small_programs_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = lru_cache(maxsize=1)(lambda: "machine code")
+    monkeypatch.setattr(machine, "machine_code", code)
+    monkeypatch.setattr(machine, "is_warm", lambda: True)
+    small = random_program(0, 3)
+    assert not machine.is_loaded() and machine.code_at_hand(small) is interpreted
+    code()
+    assert machine.is_loaded() and machine.code_at_hand(small) == "machine code"
 
 
 def test_compiling_is_not_counted_and_ends_where_nobody_wants_it(
