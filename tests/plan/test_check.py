@@ -227,6 +227,16 @@ def test_copy_before_data(plan: Plan) -> None:
     assert rule_of(PROGRAM, plan) == "copy-before-data"
 
 
+@pytest.mark.parametrize(("is_input", "rule"), [(False, "copy-before-data"), (True, None)])
+def test_nothing_is_fetched_that_the_first_instruction_is_yet_to_make(
+    is_input: bool, rule: str | None
+) -> None:
+    """Into a stay that the write then fills all the same."""
+    program = program_of([Buffer(256, "w3 r5", is_input)])
+    plan = plan_of(program, "0@3 0@5", [(0, 0, 3, 6)], [(0, "in", 3, 3)])
+    assert rule_of(program, plan) == rule
+
+
 def test_write_back_torn_by_a_write() -> None:
     program = program_of([Buffer(256, "w1 r4 w4", is_live_out=True)])
     stays = [(0, 0, 1, 7)]
