@@ -273,22 +273,26 @@ time for. `rounded` is nearly always that, so it comes first: on large programs 
 it within a second."""
 FIRST_S, FIRST_SHARE = 0.5, 0.05
 """Seconds that they may take together, beside a share of the budget; then they are broken off."""
+FIRST_WALL_S = 1.5
+"""Seconds by the clock that each has at least, since the machine may be busy; too few for one to
+load compiled code."""
 
 
 def first_plan(program: Program, budget: Budget) -> Plan:
     """The best plan that is there at once; `solver` says by whom. All slow at the worst."""
-    begun = time.thread_time()
+    begun, allowed_s = time.thread_time(), FIRST_S + FIRST_SHARE * budget.seconds
 
     def goes_on(share: float, message: str) -> bool:
         del share, message
         # By the processor: how good the plan is does not depend on what else the machine does.
-        is_early = time.thread_time() - begun < FIRST_S + FIRST_SHARE * budget.seconds
+        is_early = time.thread_time() - begun < allowed_s
         return is_early and budget.progress(0.0, "a first plan")
 
     best = SOLVERS["all_slow"].run(program, budget)
     for name in FIRST:
         if goes_on(0.0, name):
-            plan = SOLVERS[name].run(program, Budget(seed=budget.seed, progress=goes_on))
+            some = Budget(max(FIRST_WALL_S, allowed_s), budget.seed, goes_on)
+            plan = SOLVERS[name].run(program, some)
             best = _better(program, replace(plan, solver=name), best)
     return best
 

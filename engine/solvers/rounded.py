@@ -63,7 +63,8 @@ SAME = 1e-6
 BOUND_S = 60.0
 """Most seconds for the linear program; the largest programs known take six."""
 LEADERS, ROUNDS = 6, 12
-"""The orders that are made again, and how often each."""
+"""The orders that are made again, and how often each. They, `STEP` and `PRICE` were chosen on the
+training corpus."""
 MOST = 1 + len(RULES) + LEADERS * ROUNDS
 """Roundings of a program."""
 STEP = 0.2

@@ -67,7 +67,7 @@ come in here, so what is read of these is high by construction. Of resnet50v2-v5
 read at first, of mlpae-v6e-b4096-train 94.7 %: the reader was mended on these two, which on reading
 are no longer held out. The settings of `tune` that make another program were tried on
 mlpae-v5p-b4096 too, which is not held out for a `tune` that tries them. Settings of the agent were
-chosen on samples, with a look at what they do here.
+chosen on samples, and those of `rounded` on the training corpus, with a look at what they do here.
 
 `mallocmuzero capture --held-out` captures all of them again, in hours, resumable.
 """
@@ -77,7 +77,8 @@ _LARGE_HEAD = """# Large programs
 Models at their published depth, to show what the tools do at real size (`python -m benchmarks
 sizes`). They are not held out: how far the agent's sweeps look ahead and how `local` uses its first
 seconds were chosen by what that gives on these, and the reader was mended on the full U-Net, whose
-plan by XLA was refused at first. No cost model was tuned on them.
+plan by XLA was refused at first. That `local` begins with roundings made again was tried on
+four of them. No cost model was tuned on them.
 
 `mallocmuzero capture --large` captures all of them again, resumable.
 """

@@ -10,10 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from engine.plan.model import Plan
+from engine.program.library import load_sample
 from engine.program.model import Program
-from engine.solvers import Budget, registry, solve
+from engine.solvers import Budget, registry, rounded, solve
 from engine.solvers.baselines import all_slow
-from engine.solvers.registry import NOT_COUNTED, Solver
+from engine.solvers.registry import NOT_COUNTED, Solver, first_plan
 from tests.strategies import random_program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +51,19 @@ def test_what_is_announced_as_not_counted_is_not_counted(
     monkeypatch.setitem(registry._SOLVERS, "slow starter", Solver("slow starter", "", run))
     notes = solve("slow starter", random_program(0, 5), Budget(3.0)).notes
     assert (notes["seconds"], notes["counted_s"]) == (7.0, 2.0)
+
+
+def test_the_first_plan_does_not_wait_for_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which would take the whole of a short budget."""
+
+    def load() -> None:
+        raise AssertionError("loaded")
+
+    monkeypatch.setattr(rounded, "is_loaded", lambda: False)
+    monkeypatch.setattr(rounded, "is_warm", lambda: True)
+    monkeypatch.setattr(rounded, "machine_code", load)
+    monkeypatch.setattr(registry, "FIRST_S", 1.0)
+    first_plan(load_sample("llamadecode-v5e-b8"), Budget(1.0))
 
 
 def test_the_first_plan_takes_its_time_from_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
