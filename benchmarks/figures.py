@@ -267,18 +267,22 @@ def tried() -> Iterator[Figure]:
 def tuned() -> Iterator[Figure]:
     """By set: gains over the default, and how far ahead of random options in the mean."""
     every = rows_of("tuning")
-    yield figure(
-        "tuning",
-        "`tune`: cycles, stalls and prices below the default's; median, mean, best",
-        sets_of(every),
-        lambda rows: (
-            f"{of_those(sum(row['ours'] > NOISE for row in rows), rows)}; "
-            + ", ".join(
-                f"{per_cent(function(column('ours')(rows)), 1)} %"
-                for function in (median, mean, max)
-            )
-        ),
-    )
+    contested = {
+        entry.name
+        for entries in captured_by_set().values()
+        for entry in entries
+        if entry.is_contested
+    }
+    for words, rows in (
+        ("", every),
+        (", contested programs alone", [row for row in every if program_of(row) in contested]),
+    ):
+        yield figure(
+            "tuning",
+            f"`tune`{words}: cycles, stalls and prices below the default's; median, mean, best",
+            sets_of(rows),
+            _below_in_words,
+        )
     for way, words in (("plain", "as they come"), ("chosen", "chosen by our simulator")):
         yield figure(
             "tuning",
@@ -294,6 +298,12 @@ def tuned() -> Iterator[Figure]:
         {name: [row for row in real if set_of(program_of(row)) == name] for name in SETS},
         lambda rows: "; ".join(map(_tuned_in_words, rows)),
     )
+
+
+def _below_in_words(rows: Sequence[Row]) -> str:
+    gains = column("ours")(rows)
+    most = ", ".join(f"{per_cent(function(gains), 1)} %" for function in (median, mean, max))
+    return f"{of_those(sum(gain > NOISE for gain in gains), rows)}; {most}"
 
 
 def _lead(rows: Sequence[Row], *, way: str) -> str:

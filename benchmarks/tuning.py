@@ -4,8 +4,8 @@ For every contested program, of the samples, of those held out and of the real o
 instructions first, three searches with as many whole compiles each, those that the program's
 capture had made counted: `tune`, of placement alone
 (`--no-program-options`) but for the real ones; pass options and random rules, of which the
-simulator chooses by early stops (`tune`'s own baseline); and, but for the real ones, the first pass
-options and random rules that come, all compiled.
+simulator chooses by early stops, on the real ones after random program options (`tune`'s own
+baseline); and the first pass options and random rules that come, all compiled.
 Gains are of the compiler's cycles, stalls and prices against its default. Rows go to
 `docs/results/tuning.json` as soon as a program is done; what the compiler answered is cached, so a
 broken run goes on.
@@ -123,10 +123,9 @@ def _row(name: str, seconds: float, seed: int) -> Row:
     by_chance = {}
     if tuned.random_improvement is not None:
         by_chance["chosen"] = tuned.random_improvement
-    if title not in REAL_SETS:
-        session = compile_session(program, stored_answers(program, answers_folder()))
-        # `tune` chooses among what the capture compiled, too.
-        by_chance["plain"] = _as_they_come(session, tuned.compiles + tuned.captured, seed)
+    session = compile_session(program, stored_answers(program, answers_folder()))
+    # `tune` chooses among what the capture compiled, too.
+    by_chance["plain"] = _as_they_come(session, tuned.compiles + tuned.captured, seed)
     return {
         "set": title,
         "ours": tuned.verdict.improvement,
