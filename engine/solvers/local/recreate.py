@@ -316,6 +316,9 @@ COPY_PRICE = 1e-3
 """Seconds that a second of copying counts: a hair, so that of equal plans the one that copies
 less wins, and idle time is left for others."""
 
+BETWEEN = 0.3
+"""How often a stay in a loop is tried around some of the loops about it in place of all."""
+
 CUT_FIRST = 0.1
 """How often a run is cut anywhere before it is tried whole: short stays may pay more."""
 
@@ -408,7 +411,7 @@ def serve_together(facts: Facts, state: State, first: int, last: int) -> bool:
         ):
             return True
     home = common_level(facts, facts.time[first], facts.time[last])
-    other = TOP_LEVEL
+    other = _outer_level(facts, state, home)
     if uniform(state) < 0.75:
         home, other = other, home
     lead = _some_lead(state)
@@ -421,6 +424,17 @@ def serve_together(facts: Facts, state: State, first: int, last: int) -> bool:
     return _draft_fitting(facts, state, first, last, other, False, lead) and keep_if_better(
         facts, state
     )
+
+
+@compiled
+def _outer_level(facts: Facts, state: State, home: int) -> int:
+    """Around all loops, or around some of those that `home` lies in."""
+    if home == TOP_LEVEL or uniform(state) >= BETWEEN:
+        return TOP_LEVEL
+    level = facts.region_parent[home]
+    while level != TOP_LEVEL and uniform(state) < 0.5:
+        level = facts.region_parent[level]
+    return int(level)
 
 
 @compiled
@@ -476,14 +490,17 @@ def _some_lead(state: State) -> float:
         return 1.0
     if chance < 0.8:
         return 1.5
-    return 0.5 if chance < 0.9 else 0.0
+    return uniform(state) if chance < 0.9 else 0.0
 
 
 @compiled
 def _draft_fitting(
     facts: Facts, state: State, first: int, last: int, home: int, is_kept: bool, lead: float
 ) -> bool:
-    """A draft that fits; where it does not, shorter copies make its life shorter."""
+    """A draft that fits; where it does not, shorter copies make its life shorter, by any share.
+
+    By halves alone a copy would miss the slots right behind a loop through which it does not fit.
+    """
     draft = state.draft
     if not outline(facts, state, first, last, home, is_kept):
         return False
@@ -496,7 +513,8 @@ def _draft_fitting(
             return True
         if draft[NEED] == NONE or (draft[FETCH] == NONE and draft[WRITE_BACK] == NONE):
             return False
-        lead, lag = (0.5 * lead, 0.5 * lag) if lead > 0.5 else (0.0, 0.0)
+        less = uniform(state) if lead > 0.5 else 0.0
+        lead, lag = less * lead, less * lag
     return False
 
 
