@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,12 +24,13 @@ from engine.solvers.local.state import (
     GROUP,
     NUM_STAYS,
     STALL_S,
+    START,
     State,
     set_mark,
 )
 from engine.solvers.local.stays import undo
 from engine.solvers.local.timeline import settle, under_way
-from tests.plan.cases import Buffer, program_of
+from tests.plan.cases import HARDWARE, Buffer, program_of
 from tests.strategies import programs, random_program, with_empty_input
 
 MOVES = 8
@@ -196,3 +199,43 @@ def test_a_plan_is_taken_up_as_it_is(program: Program, seed: int) -> None:
     again.load(plan)
     assert again.plan({}) == plan
     assert simulated_s(again.state) == pytest.approx(simulated_s(run.state), rel=1e-9)
+
+
+def test_a_copy_may_begin_as_soon_as_there_is_room_for_it() -> None:
+    """The slots that it may have are less than a third of its work."""
+    filling = Buffer(512, "w0 r1 r2 r3 r4 r5 r6")
+    late = Buffer(1024, "r9", is_input=True)
+    program = program_of(
+        [filling, late],
+        fast_s=[1000.0] * 7 + [150.0] * 3,
+        hardware=replace(HARDWARE, max_cross_program_prefetches=0),
+    )
+    run, starts = Run(program, 0), set[int]()
+    set_mark(run.state, 0)
+    for _ in range(50):
+        for group in (0, 1):
+            serve_group(run.facts, run.state, group)
+        starts |= {int(stay[START]) for stay in present_stays(run.state) if stay[GROUP] == 1}
+        undo(run.facts, run.state, 0)
+    assert 7 in starts
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_stay_may_be_around_one_loop_and_inside_another(seed: int) -> None:
+    """Slot 0 has no room, so that it cannot be around all three; in the inner two it is costly."""
+    program = program_of(
+        [Buffer(256, "r3 r4", is_input=True)],
+        slots=8,
+        regions=[
+            Region("outer", 1, 7, 2.0),
+            Region("middle", 2, 6, 16.0, parent=0),
+            Region("inner", 3, 5, 128.0, parent=1),
+        ],
+        reserved={0: 1280},
+        fast_s=10.0,
+    )
+    run = Run(program, seed)
+    run.build(lambda: True)
+    run.make_moves(100)
+    run.settle_on_best()
+    assert [(copy.start, copy.deadline) for copy in run.plan({}).copies] == [(1, 2)]
