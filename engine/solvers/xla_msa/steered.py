@@ -121,7 +121,7 @@ def in_names(program: Program, steering: Steering) -> dict[str, object]:
     options: dict[str, float] = {}
     if steering.max_cross_program_prefetches is not None:
         options["max_cross_program_prefetches"] = steering.max_cross_program_prefetches
-    if steering.inefficient_use_to_copy_ratio != RATIOS[-1]:
+    if steering.inefficient_use_to_copy_ratio != Steering.inefficient_use_to_copy_ratio:
         options["inefficient_use_to_copy_ratio"] = steering.inefficient_use_to_copy_ratio
     return {
         "first": names(steering.first),
@@ -186,7 +186,10 @@ class _Search:
             self._here, self._here_s = steering, latency_s
 
     def _beginnings(self) -> Iterator[Steering]:
-        """What helped most on the training corpus comes early: a short search tries one or two."""
+        """What helped most on the training corpus, XLA's own, then the others.
+
+        A short search tries but one or two.
+        """
         orders = (*_orders(self._program, self._worth), ())
         made = [
             Steering(order, max_cross_program_prefetches=early, inefficient_use_to_copy_ratio=ratio)
