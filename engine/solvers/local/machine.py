@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -31,6 +33,9 @@ def machine_code() -> Code:
     """The code that is compiled, each function at its first call, or loaded if it is kept."""
     if IS_INTERPRETED:
         return interpreted
+    with _without("scipy.linalg"):
+        # What Numba imports at its first function, and asks for BLAS there.
+        import numba.np.arraymath  # noqa: F401
     from numba import njit
     from numba.core import config
 
@@ -53,6 +58,25 @@ def machine_code() -> Code:
             if isinstance(value, FunctionType) and value in twins:
                 space[name] = twins[value]
     return lambda function: twins[function]
+
+
+@contextmanager
+def _without(name: str) -> Iterator[None]:
+    """Whoever imports that module meanwhile hears that there is none.
+
+    Numba imports SciPy's linear algebra to find out whether it can compile `np.cov`, which takes a
+    third of the time until a search runs. Other threads must not hear it: with some there, as in
+    the explorer, or where the module is imported already, nothing is done.
+    """
+    is_alone = threading.current_thread() is threading.main_thread()
+    if name in sys.modules or not is_alone:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[name]
 
 
 def _without_literals(dispatcher: Any) -> Any:
@@ -123,7 +147,7 @@ def is_loaded() -> bool:
     return machine_code.cache_info().currsize > 0 and is_warm()
 
 
-LARGE = 2500
+LARGE = 1500
 """Touches from which on a single pass over a program takes longer than loading what is compiled."""
 
 

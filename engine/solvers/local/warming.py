@@ -17,7 +17,7 @@ from engine.solvers.local.machine import (
     machine_code,
 )
 
-LOAD_S = 1.5
+LOAD_S = 1.0
 """Processor seconds that loading takes. A search that is over sooner does better interpreted."""
 
 
