@@ -59,6 +59,19 @@ def test_without_a_folder_nothing_is_kept(folder: str) -> None:
     assert run_child("-c", words, **{VARIABLE: folder}).strip() == "None"
 
 
+READY = """
+import sys
+import engine.solvers.local.machine as machine
+machine.machine_code()
+print("scipy.linalg" in sys.modules)
+import scipy.linalg
+"""
+
+
+def test_a_search_starts_without_linear_algebra_which_others_import_later() -> None:
+    assert run_child("-c", READY, NUMBA_DISABLE_JIT="0").strip() == "False"
+
+
 KEPT = "from engine.solvers.local.machine import cached_sources; print(cached_sources())"
 
 
