@@ -24,10 +24,15 @@ from engine.program.model import Program
 from engine.solvers.clock import Clock
 from engine.solvers.local.arrays import Facts, Floats, Ints, encode
 from engine.solvers.local.compiled import Code, interpreted
-from engine.solvers.local.machine import code_at_hand, is_loaded, is_warm, machine_code
+from engine.solvers.local.machine import (
+    LOAD_S,
+    code_at_hand,
+    is_loaded,
+    is_warm,
+    machine_code,
+)
 from engine.solvers.local.search import Run
 from engine.solvers.local.state import NONE
-from engine.solvers.local.warming import LOAD_S
 from engine.solvers.registry import Budget
 
 
@@ -115,7 +120,7 @@ def best_first(
     def goes_on() -> bool:
         return progress(len(tried) / MOST, f"{len(tried)} roundings")
 
-    rounding = Rounding(program, 0, code_at_hand(program))
+    rounding = Rounding(program, 0, code_at_hand(program, left_s()))
     if takes(rounding.by_rules(goes_on)):
         code = code_for_many(rounding.code, left_s())
         if code is not None:

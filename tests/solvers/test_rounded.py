@@ -15,8 +15,8 @@ from engine.program.library import load_sample
 from engine.program.model import Program
 from engine.solvers import Budget, clock, find, rounded, solve
 from engine.solvers.local.arrays import encode
+from engine.solvers.local.machine import LOAD_S
 from engine.solvers.local.search import Run
-from engine.solvers.local.warming import LOAD_S
 from engine.solvers.rounded import MOST, RULES, Rounding, best_first, wanted_runs
 from tests.strategies import random_program
 

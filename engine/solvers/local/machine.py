@@ -147,13 +147,18 @@ def is_loaded() -> bool:
     return machine_code.cache_info().currsize > 0 and is_warm()
 
 
-LARGE = 1500
-"""Touches from which on a single pass over a program takes longer than loading what is compiled."""
+LOAD_S = 1.0
+"""Processor seconds that loading takes. A search that is over sooner does better interpreted."""
+MEDIUM, LARGE = 1500, 2500
+"""Touches from which on a pass over a program, interpreted, takes half as long as loading; and from
+which on it takes as long."""
 
 
-def code_at_hand(program: Program) -> Code:
-    """Compiled code where it is loaded, or kept and the program large; else the interpreted one."""
-    is_due = is_loaded() or (len(program.touches) >= LARGE and is_warm())
+def code_at_hand(program: Program, seconds: float) -> Code:
+    """What a search of so many seconds begins with: compiled code where it is loaded, or is kept
+    and loading it now takes no longer than an interpreted pass first; else the interpreted one."""
+    least = LARGE if seconds < 1.5 * LOAD_S else MEDIUM
+    is_due = is_loaded() or (len(program.touches) >= least and is_warm())
     return machine_code() if is_due else interpreted
 
 

@@ -166,7 +166,7 @@ class _Search:
     def _beginnings(self) -> list[Run]:
         """The best few plans that are there without a search, best first."""
         program, seconds = self._program, self._budget.seconds
-        self._code = code_at_hand(program)
+        self._code = code_at_hand(program, seconds)
         found: list[Run] = []
 
         def goes_on() -> bool:

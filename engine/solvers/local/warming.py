@@ -11,14 +11,12 @@ from engine.processes import child_environment
 from engine.solvers.local.compiled import Code, interpreted
 from engine.solvers.local.machine import (
     IS_INTERPRETED,
+    LOAD_S,
     cached_sources,
     is_loaded,
     is_warm,
     machine_code,
 )
-
-LOAD_S = 1.0
-"""Processor seconds that loading takes. A search that is over sooner does better interpreted."""
 
 
 class Warming:

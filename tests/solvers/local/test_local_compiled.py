@@ -61,8 +61,10 @@ def test_without_a_folder_nothing_is_kept(folder: str) -> None:
 
 READY = """
 import sys
-import engine.solvers.local.machine as machine
-machine.machine_code()
+from engine.solvers.local.machine import machine_code
+machine_code()
+from numba import njit
+njit(lambda: 1)()
 print("scipy.linalg" in sys.modules)
 import scipy.linalg
 """
@@ -144,7 +146,7 @@ def test_compiled_code_is_not_waited_for_where_the_machine_is_too_busy_to_load_i
     with warming.Warming() as some:
         now_s += 2.0
         assert (some.code(8.0) == "machine code") == is_used
-        assert some.code(1.0) is interpreted
+        assert some.code(0.9 * machine.LOAD_S) is interpreted
         monkeypatch.setattr(warming, "is_loaded", lambda: True)
         assert some.code(0.1) == "machine code"
 
@@ -156,9 +158,28 @@ def test_what_a_process_has_loaded_serves_small_programs_too(
     monkeypatch.setattr(machine, "machine_code", code)
     monkeypatch.setattr(machine, "is_warm", lambda: True)
     small = random_program(0, 3)
-    assert not machine.is_loaded() and machine.code_at_hand(small) is interpreted
+    assert not machine.is_loaded() and machine.code_at_hand(small, 60.0) is interpreted
     code()
-    assert machine.is_loaded() and machine.code_at_hand(small) == "machine code"
+    assert machine.is_loaded() and machine.code_at_hand(small, 0.1) == "machine code"
+
+
+@pytest.mark.parametrize(
+    ("touches", "seconds", "is_at_once"),
+    [
+        (machine.LARGE, 0.1, True),
+        (machine.MEDIUM, 2 * machine.LOAD_S, True),
+        (machine.MEDIUM, machine.LOAD_S, False),
+        (machine.MEDIUM - 1, 60.0, False),
+    ],
+)
+def test_code_is_loaded_at_once_where_an_interpreted_pass_takes_as_long(
+    monkeypatch: pytest.MonkeyPatch, touches: int, seconds: float, is_at_once: bool
+) -> None:
+    monkeypatch.setattr(machine, "is_warm", lambda: True)
+    monkeypatch.setattr(machine, "is_loaded", lambda: False)
+    monkeypatch.setattr(machine, "machine_code", lambda: "machine code")
+    program: Any = SimpleNamespace(touches=range(touches))
+    assert (machine.code_at_hand(program, seconds) == "machine code") == is_at_once
 
 
 def test_compiling_is_not_counted_and_ends_where_nobody_wants_it(
