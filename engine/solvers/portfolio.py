@@ -108,6 +108,9 @@ RESERVE, MOST_RESERVE_S = 0.05, 3.0
 """Share of the budget that is left for the last time slices to answer in, and the most of it."""
 SEEDS = 1_000_003
 """Between the seeds of two budgets, so that neighbours share no time slice's."""
+JUDGED_TOUCHES_PER_S, MOST_JUDGED_SHARE = 10_000, 0.1
+"""What is left of the time after the leader, to judge its plan and XLA's: a second for so many
+touches, at most that share."""
 IDLE_SHARE = 0.2
 """A time slice that ends sooner, and without a better plan, has nothing more to find."""
 MOST_LOST = 3
@@ -212,7 +215,9 @@ class _Race:
             self._look_after(folder, answers, 0.0)
             return self._tell(message) and not self._is_perfect
 
-        left_s = max(0.0, self._end - time.monotonic())
+        seconds, num_touches = self._budget.seconds, len(self._program.touches)
+        judged_s = min(num_touches / JUDGED_TOUCHES_PER_S, MOST_JUDGED_SHARE * seconds)
+        left_s = max(0.0, self._end - judged_s - time.monotonic())
         start = self._budget.options.get("start")
         budget = Budget(left_s, self._budget.seed, goes_on, {"start": start})
         self._consider(SOLVERS[LEADER].run(self._program, budget), LEADER)

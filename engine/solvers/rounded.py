@@ -138,8 +138,9 @@ def best_first(
 
 
 def code_for_many(code: Code, left_s: float) -> Code | None:
-    """What many roundings are made with; None where they would take a minute, interpreted."""
-    if code is interpreted and (is_loaded() or (is_warm() and left_s > LOAD_S)):
+    """What many roundings are made with; None where they would take a minute, interpreted, or
+    where loading it leaves too little time for many."""
+    if code is interpreted and (is_loaded() or (is_warm() and left_s > 1.5 * LOAD_S)):
         code = machine_code()
     return None if code is interpreted else code
 

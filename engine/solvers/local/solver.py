@@ -35,6 +35,9 @@ TRIAL_SHARE = 0.06
 """Share of the time that every beginning gets at most."""
 LP_TOUCHES, LP_POWER = 1800, 1.5
 """Touches of a program whose linear program takes a second, and how its time grows with them."""
+END_TOUCHES_PER_S, MOST_END_SHARE = 25_000, 0.1
+"""What is left of the time at the end, for addresses and the plan: a second for so many touches, at
+most that share."""
 QUICK_TOUCHES_PER_S = {"xla_like": 5000, "greedy": 1800}
 """Solvers whose plans are beginnings where they are quick: touches that they do in a second."""
 QUICK_SHARE, QUICK_S = 0.1, 0.5
@@ -106,6 +109,8 @@ class _Search:
     ) -> None:
         self._program, self._budget, self._clock, self._warming = program, budget, clock, warming
         self._begun = clock()
+        end_s = len(program.touches) / END_TOUCHES_PER_S
+        self._seconds = budget.seconds - min(end_s, MOST_END_SHARE * budget.seconds)
         self._code: Code = interpreted
         self._best: Run | None = None
         self._given: list[Plan] = []
@@ -133,8 +138,8 @@ class _Search:
         return _begun(self._program, self._budget.seed, plan, self._code)
 
     def _share(self) -> float:
-        """The share of the time that is over."""
-        seconds = self._budget.seconds
+        """The share of the time for searching that is over."""
+        seconds = self._seconds
         return min(1.0, (self._clock() - self._begun) / seconds) if seconds > 0 else 1.0
 
     def _take(self, run: Run) -> None:
@@ -150,7 +155,7 @@ class _Search:
         moves = self._moves_before + run.moves + sum(rival.moves for rival in rivals)
         words = f"{moves:,} moves, {1e6 * best_s:,.2f} us"
         if self._code is interpreted:
-            left_s = (1.0 - share) * self._budget.seconds
+            left_s = (1.0 - share) * self._seconds
             self._code = self._warming.code(left_s)
             words += self._warming.words
         if self._code is not interpreted:
@@ -165,8 +170,8 @@ class _Search:
 
     def _beginnings(self) -> list[Run]:
         """The best few plans that are there without a search, best first."""
-        program, seconds = self._program, self._budget.seconds
-        self._code = code_at_hand(program, seconds)
+        program, seconds = self._program, self._seconds
+        self._code = code_at_hand(program, self._budget.seconds)
         found: list[Run] = []
 
         def goes_on() -> bool:
