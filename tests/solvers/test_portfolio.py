@@ -96,6 +96,10 @@ def test_on_one_core_it_is_local_for_the_whole_time(
     assert plan.notes["found_by"] == "local" and plan.notes["lost"] == 0
     (budget,) = asked
     assert budget.seed == 7 and 55.0 < budget.seconds <= 60.0
+    # Who judges much has the time for it.
+    monkeypatch.setattr(solver, "JUDGED_TOUCHES_PER_S", 1e-9)
+    solve("portfolio", program, Budget(60.0, 7, options={"processes": 1}))
+    assert 49.0 < asked[1].seconds <= 54.0
 
 
 @pytest.mark.nightly

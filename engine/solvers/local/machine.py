@@ -65,11 +65,11 @@ def _without(name: str) -> Iterator[None]:
     """Whoever imports that module meanwhile hears that there is none.
 
     Numba imports SciPy's linear algebra to find out whether it can compile `np.cov`, which takes a
-    third of the time until a search runs. Other threads must not hear it: with some there, as in
-    the explorer, or where the module is imported already, nothing is done.
+    third of the time until a search runs. Nothing is done where the module is imported already, nor
+    in another thread than the main one, as in the explorer, where others may import it meanwhile.
     """
-    is_alone = threading.current_thread() is threading.main_thread()
-    if name in sys.modules or not is_alone:
+    is_main = threading.current_thread() is threading.main_thread()
+    if name in sys.modules or not is_main:
         yield
         return
     sys.modules[name] = None  # type: ignore[assignment]

@@ -90,6 +90,20 @@ def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
     assert simulate(program, plan).latency_s == pytest.approx(found_s[2], rel=1e-3)
 
 
+@pytest.mark.parametrize(("touches_per_s", "least", "most"), [(1e-9, 0.9, 0.95), (1e9, 1.0, 1.05)])
+def test_it_leaves_the_time_that_its_end_takes(
+    program: Program,
+    monkeypatch: pytest.MonkeyPatch,
+    touches_per_s: float,
+    least: float,
+    most: float,
+) -> None:
+    ticks = count()
+    monkeypatch.setattr(solver, "END_TOUCHES_PER_S", touches_per_s)
+    solver.search_locally(program, Budget(1.0), lambda: next(ticks) / 1000)
+    assert least <= next(ticks) / 1000 <= most
+
+
 def test_it_is_never_behind_what_it_begins_from(program: Program) -> None:
     for seconds in (0.0, 0.05):
         plan = solve("local", program, Budget(seconds))
