@@ -153,7 +153,10 @@ class _Race:
         self._workers = processes - self._is_led if budget.seconds >= LEAST_S else 0
         self._begun = time.monotonic()
         self._end = self._begun + budget.seconds
-        self._last = self._end - min(RESERVE * budget.seconds, MOST_RESERVE_S)
+        judged_s = len(program.touches) / JUDGED_TOUCHES_PER_S if self._is_led else 0.0
+        self._lead_end = self._end - min(judged_s, MOST_JUDGED_SHARE * budget.seconds)
+        # The leader hears the others once more at its end.
+        self._last = self._lead_end - min(RESERVE * budget.seconds, MOST_RESERVE_S)
         self._best: Plan | None = None
         self._best_s = float("inf")
         self._is_wanted = True
@@ -215,9 +218,7 @@ class _Race:
             self._look_after(folder, answers, 0.0)
             return self._tell(message) and not self._is_perfect
 
-        seconds, num_touches = self._budget.seconds, len(self._program.touches)
-        judged_s = min(num_touches / JUDGED_TOUCHES_PER_S, MOST_JUDGED_SHARE * seconds)
-        left_s = max(0.0, self._end - judged_s - time.monotonic())
+        left_s = max(0.0, self._lead_end - time.monotonic())
         start = self._budget.options.get("start")
         budget = Budget(left_s, self._budget.seed, goes_on, {"start": start})
         self._consider(SOLVERS[LEADER].run(self._program, budget), LEADER)

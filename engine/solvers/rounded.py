@@ -25,7 +25,7 @@ from engine.solvers.clock import Clock
 from engine.solvers.local.arrays import Facts, Floats, Ints, encode
 from engine.solvers.local.compiled import Code, interpreted
 from engine.solvers.local.machine import (
-    LOAD_S,
+    USEFUL_S,
     code_at_hand,
     is_loaded,
     is_warm,
@@ -140,7 +140,7 @@ def best_first(
 def code_for_many(code: Code, left_s: float) -> Code | None:
     """What many roundings are made with; None where they would take a minute, interpreted, or
     where loading it leaves too little time for many."""
-    if code is interpreted and (is_loaded() or (is_warm() and left_s > 1.5 * LOAD_S)):
+    if code is interpreted and (is_loaded() or (is_warm() and left_s > USEFUL_S)):
         code = machine_code()
     return None if code is interpreted else code
 

@@ -102,6 +102,15 @@ def test_on_one_core_it_is_local_for_the_whole_time(
     assert 49.0 < asked[1].seconds <= 54.0
 
 
+def test_the_others_answer_before_the_leader_ends(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solver, "JUDGED_TOUCHES_PER_S", 1e-9)
+    for seconds in (3.0, 10.0, 600.0):
+        race = solver._Race(program, Budget(seconds))
+        assert race._last < race._lead_end == pytest.approx(race._end - 0.1 * seconds)
+
+
 @pytest.mark.nightly
 def test_on_two_cores_a_search_with_another_seed_stands_beside_it(program: Program) -> None:
     """The other search is told to end once it has answered; only it can be better than density."""

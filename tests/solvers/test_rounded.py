@@ -15,7 +15,7 @@ from engine.program.library import load_sample
 from engine.program.model import Program
 from engine.solvers import Budget, clock, find, rounded, solve
 from engine.solvers.local.arrays import encode
-from engine.solvers.local.machine import LOAD_S
+from engine.solvers.local.machine import USEFUL_S
 from engine.solvers.local.search import Run
 from engine.solvers.rounded import MOST, RULES, Rounding, best_first, wanted_runs
 from tests.strategies import random_program
@@ -88,7 +88,7 @@ def test_compiled_code_is_not_loaded_where_there_is_no_time_for_it(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rounded, "is_warm", lambda: True)
-    best = next(best_first(program, lambda share, word: True, lambda: 0.5 * LOAD_S))
+    best = next(best_first(program, lambda share, word: True, lambda: 0.5 * USEFUL_S))
     assert best.notes["roundings"] == 1 + len(RULES)
 
 

@@ -149,6 +149,8 @@ def is_loaded() -> bool:
 
 LOAD_S = 1.0
 """Processor seconds that loading takes. A search that is over sooner does better interpreted."""
+USEFUL_S = 1.5
+"""Seconds that are left from which on loading it leaves time for many roundings."""
 MEDIUM, LARGE = 1500, 2500
 """Touches from which on a pass over a program, interpreted, takes half as long as loading; and from
 which on it takes as long."""
@@ -157,7 +159,7 @@ which on it takes as long."""
 def code_at_hand(program: Program, seconds: float) -> Code:
     """What a search of so many seconds begins with: compiled code where it is loaded, or is kept
     and loading it now takes no longer than an interpreted pass first; else the interpreted one."""
-    least = LARGE if seconds < 1.5 * LOAD_S else MEDIUM
+    least = MEDIUM if seconds >= USEFUL_S else LARGE
     is_due = is_loaded() or (len(program.touches) >= least and is_warm())
     return machine_code() if is_due else interpreted
 

@@ -167,8 +167,8 @@ def test_what_a_process_has_loaded_serves_small_programs_too(
     ("touches", "seconds", "is_at_once"),
     [
         (machine.LARGE, 0.1, True),
-        (machine.MEDIUM, 2 * machine.LOAD_S, True),
-        (machine.MEDIUM, machine.LOAD_S, False),
+        (machine.MEDIUM, machine.USEFUL_S, True),
+        (machine.MEDIUM, 0.9 * machine.USEFUL_S, False),
         (machine.MEDIUM - 1, 60.0, False),
     ],
 )
