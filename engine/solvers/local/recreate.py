@@ -324,6 +324,8 @@ CUT_FIRST = 0.1
 
 MAX_ATTEMPTS = 12
 """Stays tried for one run of touches before what is left of it stays slow."""
+GO_ON = 0.3
+"""Chance that a stay goes on over touches that save nothing, one or all that follow."""
 
 
 @compiled
@@ -401,9 +403,15 @@ def _widest_pause(facts: Facts, state: State, first: int, last: int) -> int:
 
 @compiled
 def serve_together(facts: Facts, state: State, first: int, last: int) -> bool:
-    """Serve a run by one stay, at the level that suits it; whether that was possible and paid."""
+    """Serve a run by one stay, at the level that suits it; whether that was possible and paid.
+
+    It may go on over touches that save nothing: what is written back before one may stall for it.
+    """
     if state.counts[IS_PRICED]:
         return _serve_by_price(facts, state, first, last)
+    if uniform(state) < GO_ON:
+        furthest = _idle_after(facts, state, last)
+        last = furthest if uniform(state) < 0.5 else min(last + 1, furthest)
     if facts.may_be_kept[facts.group[first]] and state.counts[NUM_KEPT] < facts.max_kept:
         lead = 0.0 if uniform(state) < 0.5 else 1.5
         if _draft_fitting(facts, state, first, last, TOP_LEVEL, True, lead) and keep_if_better(
@@ -439,7 +447,10 @@ def _outer_level(facts: Facts, state: State, home: int) -> int:
 
 @compiled
 def _serve_by_price(facts: Facts, state: State, first: int, last: int) -> bool:
-    """Of the stays that could serve a run, keep what costs least with the price of its memory."""
+    """Of the stays that could serve a run, keep what costs least with the price of its memory.
+
+    Among them some that go on over touches that save nothing, see `serve_together`.
+    """
     common = common_level(facts, facts.time[first], facts.time[last])
     state.chosen[GROUP], least_s = NONE, math.inf
     if facts.may_be_kept[facts.group[first]] and state.counts[NUM_KEPT] < facts.max_kept:
@@ -450,11 +461,31 @@ def _serve_by_price(facts: Facts, state: State, first: int, last: int) -> bool:
     if common != TOP_LEVEL:
         for lead in (1.0, 0.0):
             least_s = _offer(facts, state, first, last, TOP_LEVEL, False, lead, least_s)
+    furthest = _idle_after(facts, state, last)
+    for step in range(2):
+        further = min(last + 1, furthest) if step == 0 else furthest
+        if further > last + step:
+            level = common_level(facts, facts.time[first], facts.time[further])
+            least_s = _offer(facts, state, first, further, level, False, 1.0, least_s)
     if state.chosen[GROUP] == NONE:
         return False
     state.draft[:] = state.chosen
     add_draft(facts, state)
     return bool(settle(facts, state))
+
+
+@compiled
+def _idle_after(facts: Facts, state: State, last: int) -> int:
+    """The last of the touches right behind that save nothing and that nothing serves yet."""
+    end = facts.touch_first[facts.group[last] + 1]
+    while (
+        last + 1 < end
+        and state.served_by[last + 1] == NONE
+        and facts.may_be_fast[last + 1]
+        and facts.saving_s[last + 1] <= 0
+    ):
+        last += 1
+    return last
 
 
 @compiled
