@@ -56,6 +56,27 @@ def _stay(number: int, per_slot: int) -> Stay:
     return Stay(number, (place + per_slot * (made % 2)) * GRANULE, made, made + 2)
 
 
+def idle_touches() -> tuple[Program, float]:
+    """A tensor that saves by its write alone, and the seconds of the best plan.
+
+    The next slot reads it, for nothing: a copy back before that would stall for longer than the
+    write saves, so it has to stay.
+    """
+    copy_s = 1e-6
+    program = Program(
+        name="idle-touches",
+        hardware=Hardware("small", 4 * GRANULE, GRANULE, GRANULE / copy_s, 1e9),
+        instructions=tuple(Instruction(f"i{slot}", "fusion", 1e-7) for slot in range(4)),
+        values=(Value("t", "u8[512]", GRANULE, 0, 0),),
+        accesses=(
+            Access(0, 0, True, 0.5 * copy_s, GRANULE),
+            Access(1, 0, False, 0.0, GRANULE, 0),
+            Access(3, 0, False, 0.0, GRANULE, 0),
+        ),
+    )
+    return program, program.all_slow_s - 0.5 * copy_s
+
+
 def repeated(program: Program, times: int) -> Program:
     """The program run `times` times, one after the other, each on inputs of its own.
 

@@ -12,7 +12,7 @@ from engine.plan.bounds import linear
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program.library import load_sample
-from engine.program.model import Access, Hardware, Instruction, Program, Value
+from engine.program.model import Program
 from engine.solvers import Budget, clock, find, rounded, solve
 from engine.solvers.local.arrays import encode
 from engine.solvers.local.compiled import interpreted
@@ -20,6 +20,7 @@ from engine.solvers.local.machine import USEFUL_S
 from engine.solvers.local.search import Run
 from engine.solvers.rounded import MOST, RULES, Rounding, best_first, wanted_runs
 from tests.strategies import random_program
+from tests.synthetic import idle_touches
 
 CONTESTED = "llamadecode-v5e-b8"
 """Small, and not all of it fits."""
@@ -106,23 +107,10 @@ def test_with_prices_a_stay_does_not_hold_memory_that_others_would_pay_for(
 
 
 def test_a_stay_goes_on_over_touches_that_save_nothing_rather_than_be_written_back() -> None:
-    """Made in the first slot; the next reads it, for nothing, and would wait for its copy."""
-    size, copy_s = 512, 1e-6
-    program = Program(
-        name="idle touches",
-        hardware=Hardware("small", 4 * size, size, size / copy_s, 1e9),
-        instructions=tuple(Instruction(f"i{slot}", "fusion", 1e-7) for slot in range(4)),
-        values=(Value("t", "u8[512]", size, 0, 0),),
-        accesses=(
-            Access(0, 0, True, 0.5 * copy_s, size),
-            Access(1, 0, False, 0.0, size, 0),
-            Access(3, 0, False, 0.0, size, 0),
-        ),
-    )
+    program, least_s = idle_touches()
     search = Run(program, 0, facts=encode(program), code=interpreted)
     search.serve(np.array([[0, 0]]), np.zeros(program.num_slots))
-    assert search.best_s == pytest.approx(program.all_slow_s - 0.5 * copy_s)
-    assert [stay.end for stay in search.plan({}).stays] == [4]
+    assert search.best_s == pytest.approx(least_s)
 
 
 def test_what_was_slow_moves_up_until_it_is_served() -> None:

@@ -26,6 +26,7 @@ from engine.solvers.rounded import Rounding
 from tests.chosen import chosen
 from tests.plan.cases import HARDWARE, Buffer, plan_of, program_of
 from tests.strategies import draw_plan, random_program
+from tests.synthetic import idle_touches
 
 TEACHING = [e.name for e in library.index() if e.best_solver == "exhaustive"]
 """Programs whose optimum over all games is known."""
@@ -136,6 +137,13 @@ def test_a_shorter_stay_is_found_where_a_longer_one_pays_too(touches: str) -> No
     program = replace(plain, accesses=tuple(accesses))
     best = moved(program, 0, 300)
     assert simulate(program, best).latency_s == program.all_slow_s - 256.0
+
+
+def test_a_stay_goes_on_over_touches_that_save_nothing() -> None:
+    program, least_s = idle_touches()
+    run = Run(program, 0)
+    run.make_moves(100)
+    assert run.best_s == pytest.approx(least_s)
 
 
 def test_moves_improve_on_the_greedy_start() -> None:
