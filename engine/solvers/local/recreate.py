@@ -461,12 +461,11 @@ def _serve_by_price(facts: Facts, state: State, first: int, last: int) -> bool:
     if common != TOP_LEVEL:
         for lead in (1.0, 0.0):
             least_s = _offer(facts, state, first, last, TOP_LEVEL, False, lead, least_s)
-    furthest = _idle_after(facts, state, last)
-    for step in range(2):
-        further = min(last + 1, furthest) if step == 0 else furthest
-        if further > last + step:
-            level = common_level(facts, facts.time[first], facts.time[further])
-            least_s = _offer(facts, state, first, further, level, False, 1.0, least_s)
+    further, furthest = last, _idle_after(facts, state, last)
+    while further < furthest:
+        further = last + 1 if further == last else furthest
+        level = common_level(facts, facts.time[first], facts.time[further])
+        least_s = _offer(facts, state, first, further, level, False, 1.0, least_s)
     if state.chosen[GROUP] == NONE:
         return False
     state.draft[:] = state.chosen

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+import numpy as np
 import pytest
 
 from engine.errors import ConfigError, PlanError
@@ -20,6 +21,7 @@ from engine.program.model import Program, Region
 from engine.solvers import Budget, solve
 from engine.solvers.local import search, solver
 from engine.solvers.local.arrays import encode
+from engine.solvers.local.recreate import objective
 from engine.solvers.local.search import Run
 from engine.solvers.local.state import MOVES
 from engine.solvers.rounded import Rounding
@@ -139,11 +141,14 @@ def test_a_shorter_stay_is_found_where_a_longer_one_pays_too(touches: str) -> No
     assert simulate(program, best).latency_s == program.all_slow_s - 256.0
 
 
-def test_a_stay_goes_on_over_touches_that_save_nothing() -> None:
+def test_some_stays_go_on_over_touches_that_save_nothing() -> None:
     program, least_s = idle_touches()
-    run = Run(program, 0)
-    run.make_moves(100)
-    assert run.best_s == pytest.approx(least_s)
+    runs = [Run(program, seed) for seed in range(40)]
+    for run in runs:
+        search.serve_runs(*run.handles, np.array([[0, 0]]))
+    found_s = [objective(run.state) for run in runs]
+    assert min(found_s) == pytest.approx(least_s)
+    assert max(found_s) == pytest.approx(program.all_slow_s)
 
 
 def test_moves_improve_on_the_greedy_start() -> None:
